@@ -188,4 +188,40 @@ _strata()
         ;;
     esac
 }
+# strata-agent [OPTION...] [--run COMMAND [ARGUMENT...]]
+_strata_agent()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local i
+
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        [ "${COMP_WORDS[i]}" = --run ] || continue
+        if [ $((i + 1)) -eq "$COMP_CWORD" ]; then
+            mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        fi
+        compopt -o filenames 2>/dev/null
+        return
+    done
+    [ "$cur" = = ] && cur=
+    [ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+    case $prev in
+    -k | --key | -p | --ports | -t | --tracefs)
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        compopt -o filenames 2>/dev/null
+        ;;
+    -l | --listen | -c | --connect)
+        mapfile -t COMPREPLY < <(compgen -W 'tcp: vsock: unix:' -- "$cur")
+        compopt -o nospace 2>/dev/null
+        ;;
+    *)
+        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
+            sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p')" -- "$cur")
+        ;;
+    esac
+}
+
 complete -F _strata strata
+complete -F _strata_agent strata-agent

@@ -93,7 +93,7 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
 
 int child_start(const struct child_how *how, struct child *ret, struct error *error)
 {
-    struct child child = {.end = -1};
+    struct child child = {.end = -1, .watch = oom_begin()};
     pid_t parent = getpid();
     int errors[2], err = 0;
     ssize_t n;
@@ -130,7 +130,7 @@ int child_start(const struct child_how *how, struct child *ret, struct error *er
 
 int child_adopt(pid_t pid, struct child *ret)
 {
-    struct child child = {.pid = pid, .end = -1, .foreign = true};
+    struct child child = {.pid = pid, .end = -1, .foreign = true, .watch = oom_begin()};
 
 #ifdef SYS_pidfd_open
     child.end = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -298,6 +298,17 @@ static bool find_zombie(const struct child *child, int *ret)
 #endif
 }
 
+/* Why the kernel killed it, if so. */
+static void find_reason(struct child *child)
+{
+    bool is_killed = WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL;
+
+    if (child->is_status_unknown || is_killed)
+        child->oom = oom_judge(&child->watch, child->pid, &child->oom_kills);
+    if (child->is_status_unknown && child->oom == OOM_MAYBE)
+        child->oom = OOM_NOT;
+}
+
 void child_find_status(struct child *child)
 {
     int status;
@@ -307,6 +318,7 @@ void child_find_status(struct child *child)
         return;
     child->status = status;
     child->is_status_unknown = false;
+    find_reason(child);
 }
 
 bool child_has_ended(struct child *child)
@@ -319,12 +331,15 @@ bool child_has_ended(struct child *child)
             return false;
         /* An adopted orphan must not stay as a zombie. */
         child->is_status_unknown = waitpid(child->pid, &child->status, WNOHANG) != child->pid;
+        find_reason(child);
         child_find_status(child);
         return true;
     }
     if (child->pid > 0 && !child->ended &&
-        waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+        waitpid(child->pid, &child->status, WNOHANG) == child->pid) {
         child->ended = true;
+        find_reason(child);
+    }
     return child->ended || child->pid == 0;
 }
 
@@ -379,11 +394,17 @@ int child_exit_status(const struct child *child)
 
 const char *child_end_text(const struct child *child, char *buf, size_t size)
 {
-    if (child->is_status_unknown)
+    int signal = WTERMSIG(child->status);
+
+    if (child->oom == OOM_KILLED)
+        snprintf(buf, size, "killed by signal 9 (Killed): memory was exhausted");
+    else if (child->is_status_unknown)
         snprintf(buf, size, "ended");
+    else if (WIFSIGNALED(child->status) && child->oom == OOM_MAYBE)
+        snprintf(buf, size, "killed by signal %d (%s), perhaps because memory was exhausted",
+                 signal, strsignal(signal));
     else if (WIFSIGNALED(child->status))
-        snprintf(buf, size, "killed by signal %d (%s)", WTERMSIG(child->status),
-                 strsignal(WTERMSIG(child->status)));
+        snprintf(buf, size, "killed by signal %d (%s)", signal, strsignal(signal));
     else
         snprintf(buf, size, "status %d", WEXITSTATUS(child->status));
     return buf;

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/oom.h"
 
 struct child {
     pid_t pid;  /* 0: none */
@@ -15,6 +16,9 @@ struct child {
     bool ended;
     bool foreign;           /* not our child: only watched */
     bool is_status_unknown; /* of one that has ended */
+    struct oom_watch watch; /* since it was started or adopted */
+    enum oom_verdict oom;   /* of one that SIGKILL has ended, or by what is not known … */
+    uint64_t oom_kills;     /* … and how many processes the kernel killed so meanwhile */
 };
 
 struct child_how {
@@ -75,5 +79,6 @@ void child_done(struct child *child);
 
 /* The exit status as a shell reports it: the status, or 128 plus the signal. */
 int child_exit_status(const struct child *child);
-/* "status 1", "killed by signal 9 (Killed)"; "ended": the status is unknown */
+/* "status 1", "killed by signal 9 (Killed)", and whether memory was exhausted; "ended": the status is unknown */
+#define CHILD_END_SIZE 96
 const char *child_end_text(const struct child *child, char *buf, size_t size);

@@ -12,9 +12,11 @@
 #include "cmd/walk.h"
 #include "event/program.h"
 #include "record/rings/recover.h"
+#include "trace/complete.h"
 #include "tracedir/manifest.h"
 
 enum {
+    INFO_HEADING, /* the path, and of a directory with several sources, which one */
     INFO_PATH,
     INFO_FORMAT,
     INFO_LAYER,
@@ -63,7 +65,8 @@ enum {
 };
 
 static const struct table_column columns[INFO_COLUMNS] = {
-    [INFO_PATH] = {.title = "", .name = "path"},
+    [INFO_HEADING] = {.title = ""},
+    [INFO_PATH] = {.name = "path"},
     [INFO_FORMAT] = {.title = "format", .name = "format"},
     [INFO_LAYER] = {.name = "layer"},
     [INFO_LAYERS] = {.name = "layers"},
@@ -233,15 +236,18 @@ struct fact_target {
     struct table *table;
 };
 
-/* What the recorder wrote is not what was read, where that is damaged. */
+/* What the recorder wrote is not what was read, where that is damaged, or has losses that it did not count. */
 static void add_fact(void *arg, const char *key, const char *value)
 {
     const struct fact_target *target = arg;
     const struct manifest_source *source = target->info->trace->inputs[0].recorded;
+    const struct losses *losses = &target->info->tally.losses;
     char text[80];
 
-    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
+    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strcmp(value, "no") != 0) {
         value = "no; the recorder finished, but parts cannot be read";
+    } else if (strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
+        value = trace_complete_text(losses->events, losses->uncounted > 0, text);
     } else if ((is_damaged(target->info) ||
                 (source && (source->lost_uncounted || !source->complete))) &&
                strcmp(key, "lost in all") == 0) {
@@ -249,6 +255,18 @@ static void add_fact(void *arg, const char *key, const char *value)
         value = text;
     }
     table_pairs_add(target->table, key, value);
+}
+
+static void put_heading(const struct info *info, struct table *table)
+{
+    const struct trace_input *input = &info->trace->inputs[0];
+    struct text *cell = table_cell(table, INFO_HEADING);
+
+    text_put_str(cell, path_of(info));
+    if (input->manifest && input->manifest->n_sources > 1) {
+        text_put_literal(cell, ": ");
+        text_put_str(cell, input->recorded->name);
+    }
 }
 
 /* What the trace is. */
@@ -260,6 +278,7 @@ static int set_identity(const struct info *info, struct table *table)
     unsigned n_layers = find_layers(info, layers);
     int r;
 
+    put_heading(info, table);
     table_str(table, INFO_PATH, path_of(info));
     table_str(table, INFO_FORMAT, info->origin->format);
     table_str(table, INFO_LAYER, layer_name(info->origin->layer));

@@ -69,6 +69,7 @@ struct flight {
     unsigned holders;
     bool is_stopping;
     bool is_retention_reported; /* that it failed */
+    bool is_short_reported;     /* … that the disk was nearly full */
 };
 
 static struct flight *self_of(struct recorder *recorder)
@@ -452,6 +453,17 @@ static void end_flush(struct flight *self)
 
 /* ---- What is kept ---- */
 
+static void report_shortage(struct flight *self)
+{
+    bool is_short = retention_is_short(self->retention);
+
+    if (is_short && !self->is_short_reported)
+        recorder_report(&self->recorder,
+                        "the disk is nearly full: less is kept than --flight says, "
+                        "until there is space");
+    self->is_short_reported |= is_short;
+}
+
 static void keep(struct flight *self, uint64_t now)
 {
     unsigned n_recorders, n = 0;
@@ -465,6 +477,7 @@ static void keep(struct flight *self, uint64_t now)
     if (r >= 0)
         r = retention_step(self->retention, sources, n, now, self->saver == 0, &error);
     arena_done(&arena);
+    report_shortage(self);
     if (r >= 0 || self->is_retention_reported)
         return;
     self->is_retention_reported = true;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -20,6 +21,10 @@
 #define INTERVAL_MIN_NS (NSEC_PER_SEC / 10)
 /* Where bytes are limited: how often sizes are looked at. */
 #define BYTES_INTERVAL_NS (NSEC_PER_SEC / 2)
+/* Free space that is left to others, and for what is written until the next look: this, or a part of a small disk. */
+#define RESERVE_BYTES (UINT64_C(64) << 20)
+#define RESERVE_PART 16u
+#define FREE_INTERVAL_NS (NSEC_PER_SEC / 2)
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 #define COPY_CHUNK ((size_t)1 << 30)
 
@@ -66,7 +71,9 @@ struct kept_losses {
 };
 
 struct retention {
-    struct retention_limit limit;
+    struct retention_limit given;
+    struct retention_limit
+        limit; /* at present: fewer bytes than were given while the disk is nearly full */
     int dir;
     char *path;
     struct kept_file *files;
@@ -76,6 +83,8 @@ struct retention {
     uint64_t marks[MARKS_MAX]; /* when */
     unsigned n_marks;
     uint64_t due;
+    uint64_t free_at; /* when the free space is looked at next */
+    uint64_t free, reserve;
 };
 
 static const struct kind *find_kind(const char *name)
@@ -109,9 +118,9 @@ int retention_new(const struct retention_limit *limit, int dir, const char *path
         free(retention);
         return error_set(error, -ENOMEM, NULL, "out of memory");
     }
-    retention->limit = *limit;
+    retention->given = retention->limit = *limit;
     retention->dir = dir;
-    retention->due = is_limited ? 0 : UINT64_MAX;
+    retention->due = retention->free_at = is_limited ? 0 : UINT64_MAX;
     *ret = retention;
     return 0;
 }
@@ -132,7 +141,7 @@ void retention_free(struct retention *retention)
 
 uint64_t retention_due(const struct retention *retention)
 {
-    return retention->due;
+    return MIN(retention->due, retention->free_at);
 }
 
 /* ---- The files ---- */
@@ -457,6 +466,41 @@ static void put_mark(struct retention *retention, uint64_t now)
     retention->marks[retention->n_marks++] = now;
 }
 
+/* ---- Free space ---- */
+
+bool retention_is_short(const struct retention *retention)
+{
+    return retention->free < retention->reserve;
+}
+
+static void look_at_disk(struct retention *retention, uint64_t now)
+{
+    struct statvfs st;
+
+    if (now < retention->free_at)
+        return;
+    retention->free_at = now + FREE_INTERVAL_NS;
+    if (fstatvfs(retention->dir, &st) < 0)
+        return;
+    retention->free = (uint64_t)st.f_bavail * st.f_frsize;
+    retention->reserve = MIN(RESERVE_BYTES, (uint64_t)st.f_blocks * st.f_frsize / RESERVE_PART);
+    if (retention_is_short(retention))
+        retention->due = now;
+}
+
+/* Less is kept where the disk is nearly full, and more again when there is space. */
+static void adapt_limit(struct retention *retention)
+{
+    uint64_t room = bytes_kept(retention) + retention->free;
+
+    retention->limit = retention->given;
+    if (retention->free >= 2 * retention->reserve)
+        return;
+    room = MAX(room - MIN(room, retention->reserve), UINT64_C(1));
+    if (retention->limit.bytes == 0 || room < retention->limit.bytes)
+        retention->limit.bytes = room;
+}
+
 /* What is to be released. */
 struct cut {
     int mark;      /* up to that; -1: nothing */
@@ -519,10 +563,11 @@ static int release(const struct retention *retention, struct kept_file *file, co
 int retention_step(struct retention *retention, const struct manifest_source *sources, unsigned n,
                    uint64_t now, bool may_release, struct error *error)
 {
-    uint64_t interval = retention->limit.ns / MARKS_IN_LIMIT;
+    uint64_t interval = retention->given.ns / MARKS_IN_LIMIT;
     struct cut cut;
     int r = 0;
 
+    look_at_disk(retention, now);
     if (now < retention->due)
         return 0;
     if (retention->limit.ns == 0 || (retention->limit.bytes > 0 && interval > BYTES_INTERVAL_NS))
@@ -535,6 +580,7 @@ int retention_step(struct retention *retention, const struct manifest_source *so
     if (r < 0)
         return error_set(error, r, retention->path, "cannot look at its files: %s", strerror(-r));
     put_mark(retention, now);
+    adapt_limit(retention);
     if (!may_release)
         return 0;
     cut = find_cut(retention, now);

@@ -6,7 +6,8 @@
  * Recorders append to their files as in any recording. From time to time the sizes of all files are noted, which is a mark:
  * what lies before it was written before that moment. Where a mark is older than the limit, or more bytes than the limit follow it,
  * what lies before it is released (base/sparse.h): the file keeps its length and its offsets, and begins with a hole. So
- * whatever is kept is in ordinary files at every moment, and can be read after this process was killed.
+ * whatever is kept is in ordinary files at every moment, and can be read after this process was killed. While the disk is nearly
+ * full, more is released, so that the recorders can write on.
  *
  * What is kept begins where a reader can begin: at a page of a kernel, a packet, a window of Xen's records, a line of
  * QEMU's log. Which files grow follows from the kind of a source (tracedir/manifest.h):
@@ -41,6 +42,8 @@ uint64_t retention_due(const struct retention *retention);
  * negative errno with ERROR: it will be tried again. */
 int retention_step(struct retention *retention, const struct manifest_source *sources, unsigned n,
                    uint64_t now, bool may_release, struct error *error);
+/* Whether the disk is nearly full, so that less is kept than the limit allows. */
+bool retention_is_short(const struct retention *retention);
 /* Whether files of that kind can be limited. */
 bool retention_limits(const char *kind);
 

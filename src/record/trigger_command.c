@@ -189,7 +189,7 @@ int trigger_command_fd(const struct trigger_command *self)
 
 void trigger_command_step(struct trigger_command *self)
 {
-    char end[64];
+    char end[CHILD_END_SIZE];
 
     if (!self || !self->is_running || !child_has_ended(&self->child))
         return;

@@ -134,7 +134,7 @@ static void remove_oldest(struct trigger_store *store, unsigned n)
     }
     if (pid > 0) {
         child_add_helper(pid);
-        store->remover = (struct child){.pid = pid, .end = -1};
+        store->remover = (struct child){.pid = pid, .end = -1, .watch = oom_begin()};
 #ifdef SYS_pidfd_open
         store->remover.end = (int)syscall(SYS_pidfd_open, pid, 0);
 #endif

@@ -98,7 +98,7 @@ static int start(struct watch_process *watch, struct error *error)
         return r;
     }
     child_add_helper(pid);
-    watch->child = (struct child){.pid = pid, .end = -1};
+    watch->child = (struct child){.pid = pid, .end = -1, .watch = oom_begin()};
     watch->in = lines[0];
     watch->stop = stop[1];
     watch->len = 0;
@@ -239,7 +239,7 @@ static void handle_bytes(struct watch_process *watch, const char *bytes, size_t 
 /* It has ended. */
 static void handle_end(struct watch_process *watch, uint64_t now)
 {
-    char text[64];
+    char text[CHILD_END_SIZE];
 
     (void)child_wait(&watch->child, NSEC_PER_SEC);
     child_end_text(&watch->child, text, sizeof text);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "event/item.h"
 #include "timeline/clock_map.h"
+#include "trace/complete.h"
 #include "trace/trace.h"
 #include "tracedir/machine.h"
 #include "tracedir/manifest.h"
@@ -164,8 +165,21 @@ static void put_vmm(const struct facts *facts, const struct manifest_vmm *vmm)
     put_known(facts, "exit", vmm->exit);
 }
 
+const char *trace_complete_text(uint64_t lost, bool is_uncounted,
+                                char buf[static TRACE_COMPLETE_SIZE])
+{
+    if (is_uncounted)
+        return "no; an unknown number of events was lost";
+    if (lost == 0)
+        return "yes";
+    snprintf(buf, TRACE_COMPLETE_SIZE, "no; %" PRIu64 " event%s lost", lost,
+             lost == 1 ? " was" : "s were");
+    return buf;
+}
+
 static void put_recorded(const struct facts *facts, const struct manifest_source *source)
 {
+    char text[TRACE_COMPLETE_SIZE];
     char number[32];
 
     facts->put(facts->arg, "source", source->name);
@@ -190,7 +204,9 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
         put_known(facts, "host", source->host->name);
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
-    facts->put(facts->arg, "complete", source->complete ? "yes" : "no");
+    facts->put(facts->arg, "complete",
+               source->complete ? trace_complete_text(source->lost, source->lost_uncounted, text)
+                                : "no");
     if (source->pid_filter)
         facts->put(facts->arg, "filtered",
                    "only the threads of what was recorded (--host-threads)");

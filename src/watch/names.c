@@ -152,6 +152,20 @@ static int add_input(struct name_search *search, const struct trace_input *input
     return search->error;
 }
 
+/* Whether TRACE waits for the agent of a guest, which may record the event. */
+static bool waits_for_guest(const struct trace *trace)
+{
+    const struct manifest *manifest = trace->n_inputs > 0 ? trace->inputs[0].manifest : NULL;
+
+    for (unsigned i = 0; manifest && i < manifest->n_sources; i++) {
+        const struct manifest_source *source = &manifest->sources[i];
+
+        if (source->guest && !source->guest->boot_id && !manifest_source_has_ended(source))
+            return true;
+    }
+    return false;
+}
+
 /* 1: it is there; 0: it is not, and the problem says so; -EAGAIN; -ENOMEM. */
 static int check(struct watch_rule *rule, const struct span_step *step, const char *pattern)
 {
@@ -179,7 +193,10 @@ static int check(struct watch_rule *rule, const struct span_step *step, const ch
     if (r >= 0 && !search.is_found && search.is_listed)
         similar = suggest_pattern(name, search.names);
     if (r >= 0)
-        r = search.error < 0 ? search.error : search.is_found ? 1 : search.is_listed ? 0 : -EAGAIN;
+        r = search.error < 0                              ? search.error
+            : search.is_found                             ? 1
+            : search.is_listed && !waits_for_guest(trace) ? 0
+                                                          : -EAGAIN;
     if (r == 0)
         snprintf(rule->problem, sizeof rule->problem,
                  "no source records an event '%.80s' so far%s%.80s%s", pattern,

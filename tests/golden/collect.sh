@@ -89,6 +89,28 @@ wait
 run silent-setup '[ -e set-up ]' &
 mkdir nobody
 run nobody '' -t 1 &
+# QEMU serves one client of a port's socket, and lets the next one wait.
+mkdir taken
+cat >taken/port.py <<'END'
+import signal, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen(8)
+first = socket.socket(socket.AF_UNIX)
+first.connect(sys.argv[1])
+served, _ = listener.accept()
+open("taken/is-ready", "w").close()
+signal.pause()
+END
+(
+    python3 taken/port.py "$work/taken/socket" &
+    echo $! >taken/pid
+)
+wait_for '[ -e taken/is-ready ]'
+(
+    cd taken
+    "$strata" collect -o out -e 'toy:*' --port=v="$work/taken/socket" -t 1 >said 2>told || echo $? >status
+) &
 start second good
 start third overrun
 (
@@ -262,7 +284,8 @@ status=0
 "$strata" report --strict reboot/out >/dev/null 2>&1 || status=$?
 [ $status -eq 3 ] || fail "reboot: --strict exits with $status"
 for name in new-agent forgets; do
-    ends $name 0
+    ends $name 0 'the agent ended before it had sent the rest'
+    [ "$(jq -c '[.sources[].lost_uncounted]' $name/out/trace.json)" = '[true]' ] || fail "$(cat $name/out/trace.json)"
     (seq 0 299; seq 400 699) >expected
     beats $name v 0 | cmp - expected
 done
@@ -272,6 +295,7 @@ ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
 ends halted 1 'was stopped before its agent traced'
 ends nobody 1 'no agent has answered'
+ends taken 1 'another collector is connected to its port'
 ends torn 1 'the connection was lost, and what the agent had left is missing'
 ends endless-meta 1 'the guest sends files of more than'
 ends endless-files 1 'the guest sends more than 65536 files'

@@ -10,7 +10,7 @@ offers() {
     PATH=$STRATA_BIN:$PATH bash -c '
         . "$0"
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-        _strata
+        case $1 in *-agent) _strata_agent ;; *) _strata ;; esac
         printf "%s\n" "${COMPREPLY[@]}"
     ' "$tree/data/completion/strata.bash" "$@"
 }
@@ -68,3 +68,7 @@ is 'stat' strata help st
 cd "$tree"
 is 'LICENSE' strata info LICEN
 has 'tests docs' strata top ''
+has '--listen --key --run --run-after --version' strata-agent --
+is 'tcp: vsock: unix:' strata-agent --listen = ''
+is 'LICENSE' strata-agent --key LICEN
+has 'tests docs' strata-agent --run ls ''

@@ -414,7 +414,8 @@ rm -f go
 pid=$!
 wait_for '[ -e disk/full/program/stream-0 ] && [ -S disk/full/control.sock ]'
 dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null || :
-wait_for 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true | /bin/true; done; ask disk/full flush >/dev/null
+# What is released to go on, others take at once.
+wait_for 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true | /bin/true; done; cat /dev/zero >>disk/filler 2>/dev/null || :; ask disk/full flush >/dev/null
     grep -q "^strata: host: cannot write its pages: No space left on device" err'
 wait_for 'grep -q "^strata: the host.s kernel has ended; the rest is still recorded$" err'
 rm disk/filler
@@ -433,6 +434,36 @@ END
         in_mount_namespace sh -c ". '$here/../lib/wait_for.sh'; . ./ask.sh; fail() { echo \"disk full: \$*\" >&2; exit 1; }; . ./full.sh"
     ) || status=$?
     [ $status -eq 0 ] || fail "status $status"
+fi
+
+# Less is kept while others fill the disk, and recording goes on.
+case='disk nearly full'
+if has_mount_namespace .; then
+    cat >nearly.sh <<'END'
+mkdir small
+mount -t tmpfs -o size=64M none small || fail "no file system can be mounted"
+rm -f go
+"$strata" record -o small/trace --flight=1h -- "$EMIT" -q -w go 50000 4 >out 2>err &
+pid=$!
+used() {
+    stat -c '%b %B' small/trace/program/stream-* | awk '{ n += $1 * $2 } END { print n + 0 }'
+}
+# Its first half.
+wait_for '[ "$("$strata" info -f json small/trace 2>/dev/null | jq -s "map(.events) | add")" = 100000 ]'
+before=$(used)
+head -c $(($(df --output=avail -B1 small | tail -n 1) - 2000000)) /dev/zero >small/others
+wait_for 'grep -q "the disk is nearly full: less is kept than --flight says" err && [ "$(used)" -lt "$before" ]'
+rm small/others
+: >go
+wait $pid || fail "exit status $?: $(cat out err)"
+"$strata" report small/trace >report 2>errors || fail "$(cat errors)"
+tail -n 1 report | grep -q emit_ || fail "$(tail -n 3 report)"
+! grep -q 'No space' out err || fail "$(cat out err)"
+END
+    (
+        export strata EMIT
+        in_mount_namespace sh -c ". '$here/../lib/wait_for.sh'; fail() { echo \"disk nearly full: \$*\" >&2; exit 1; }; . ./nearly.sh"
+    ) || fail "status $?"
 fi
 
 # ---- What cannot be ----

@@ -159,6 +159,15 @@ manifest '.trigger == "signal USR1" and .also == null'
 
 # ---- Events ----
 
+# A guest whose agent has not connected may have the event.
+case='events of a guest to come'
+program later --guest vm="$work/nobody" --guest-event sched --on sched_switch --on 'emit_ints{evnt == 7}'
+wait_for 'grep -q "has no argument" err'
+! grep -q 'no source records' err || fail "$(cat err)"
+: >later.go
+kill -TERM $pid
+wait $pid || :
+
 # While it runs, also by a process that was killed and started again.
 case=events
 # One event before the program waits, and one after that: however long it takes for either half, each is met once.

@@ -324,6 +324,19 @@ wait $recorder || status=$?
 tells killed 'QEMU was killed by signal 9'
 nothing_left
 
+case='QEMU stands still'
+"$strata" record -o halted -e $answers -- $none >out 2>err &
+recorder=$!
+wait_ready halted
+qemu_pid=$(jq .sources[0].vmm.pid halted/trace.json)
+kill -STOP "$qemu_pid"
+wait_for 'grep -q "is stopped by a signal, and its machine stands still" err'
+kill -CONT "$qemu_pid"
+kill -TERM $recorder
+wait $recorder || fail "exit status $?"
+says "QEMU's process was stopped by a signal 1 time, for some"
+nothing_left
+
 case='QEMU does not end'
 "$strata" record -o stays -e $answers -- $none >out 2>err &
 recorder=$!

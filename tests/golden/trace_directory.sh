@@ -43,7 +43,7 @@ trace
   offline cpus   2
   domains        d0 Domain-0, d1 tiny
   began          2026-11-21 07:31:42.879 UTC
-  complete       yes
+  complete       no; 248363 events were lost
   lost in all    0
   windows        77
   cpu-hz         2400000000

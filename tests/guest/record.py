@@ -97,6 +97,33 @@ def record_vm(run):
     timeline.compare(run.strata, out)
 
 
+def record_killed_agent(run):
+    """An agent that is killed, and another one after it: both are recorded, and that something is missing is known. QEMU keeps its
+    end of the connection, and tells by an event that the port is closed."""
+    out = os.path.join(run.folder("record-killed-agent"), "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("killed-agent-machine"), has_agent=False, prefix=[
+        run.strata, "record", "-o", out, "-e", "runstate_set", "--guest", "sched:*", "--"], options=["-serial", "null"])
+    try:
+        first = Agent(guest)
+        instance = traced(guest, out, guest.qemu)
+        guest.run(f"echo first >{instance}/trace_marker")
+        first.stop("KILL")
+        second = Agent(guest)
+        wait_until(lambda: any("the agent ended before it had sent the rest" in problem
+                               for problem in sources(out)["guest"].get("problems", [])), "the second agent is not recorded")
+        guest.run("echo again >$(ls -d /sys/kernel/tracing/instances/*/ | tail -n 1)trace_marker")
+        expect(second.is_running(), "the agent ended:", second.log())
+        guest.end_recording()
+    finally:
+        guest.kill()
+        del os.environ["XDG_RUNTIME_DIR"]
+    os.rmdir(runtime) if not os.listdir(runtime) else None
+    source = sources(out)["guest"]
+    expect(source["complete"] and source.get("lost_uncounted"), "nothing is missing:", source)
+
+
 def record_attached(run):
     """A machine that runs, whose command line has a port for the agent, and no times for QEMU's log."""
     guest = run.guest
@@ -278,4 +305,4 @@ def record_added_port(run):
     os.rmdir(runtime)
 
 
-SCENARIOS = [record_vm, record_attached, record_refused, record_added_port]
+SCENARIOS = [record_vm, record_killed_agent, record_attached, record_refused, record_added_port]

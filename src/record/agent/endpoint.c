@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/fd.h"
 #include "base/macro.h"
 
 static int parse_tcp(const char *text, struct guest_endpoint *endpoint, struct error *error)
@@ -202,4 +203,27 @@ int guest_endpoint_make_fifos(const char *path, struct error *error)
             return error_set(error, -errno, name, "cannot make the FIFO: %s", strerror(errno));
     }
     return 0;
+}
+
+bool guest_endpoint_is_taken(const struct guest_endpoint *endpoint)
+{
+    _cleanup_(fclosep) FILE *file =
+        endpoint->kind == ENDPOINT_PORT ? fopen("/proc/net/unix", "re") : NULL;
+    bool is_served = false, is_waiting = false;
+    char line[512];
+
+    /* "Num RefCount Protocol Flags Type St Inode Path". A connection that was not accepted yet has no inode. */
+    while (file && fgets(line, sizeof line, file)) {
+        unsigned long inode;
+        unsigned flags, state;
+        int path = 0;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%*s %*s %*s %x %*s %x %lu %n", &flags, &state, &inode, &path) != 3 ||
+            path == 0 || flags != 0 || strcmp(line + path, endpoint->text) != 0)
+            continue;
+        is_served |= inode != 0;
+        is_waiting |= inode == 0;
+    }
+    return is_served && is_waiting;
 }

@@ -40,6 +40,10 @@ int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsi
 /* 0, -errno. */
 int guest_endpoint_result(int fd);
 
+/* Whether the socket of a port serves another client, and lets the next one wait: QEMU serves one. False if it is not known, as
+ * where it was bound by another path. */
+bool guest_endpoint_is_taken(const struct guest_endpoint *endpoint);
+
 /* The process that made the socket of a port: QEMU, unless another program made it for QEMU. 0: not known. */
 pid_t guest_endpoint_peer(const struct guest_endpoint *endpoint, int fd);
 

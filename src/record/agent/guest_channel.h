@@ -32,6 +32,7 @@ enum guest_packet_kind {
     PACKET_STOP,
     PACKET_PAUSE, /* the guest's machine stands still … */
     PACKET_CONTINUE,
+    PACKET_AGENT_CLOSED, /* the agent has closed its end of the connection, which is not seen here */
     /* The trace, to the view alone: the child writes pages into their files itself. */
     PACKET_PAGES, /* of `cpu`, at `offset`. Without bytes: all before `offset` that did not come is missing */
     /* The trace: from the child to the collector and to the view. */

@@ -170,6 +170,9 @@ static int read_packet(struct child *child, bool wanted, struct error *error)
             guest_session_pause(&child->session, packet.head.kind == PACKET_PAUSE,
                                 clock_ns(CLOCK_MONOTONIC));
             break;
+        case PACKET_AGENT_CLOSED:
+            guest_session_agent_closed(&child->session, clock_ns(CLOCK_MONOTONIC));
+            break;
         case PACKET_FILE:
             if (wanted)
                 return n > 0 ? fds[0]

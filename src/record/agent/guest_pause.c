@@ -267,6 +267,12 @@ static void tell_child(struct guests *guests, struct guest *guest, enum guest_pa
         guest_read_last_messages(guests, guest);
 }
 
+void guests_agent_closed(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        tell_child(guests, &guests->guests[i], PACKET_AGENT_CLOSED);
+}
+
 void guests_machine_stopped(struct guests *guests, uint64_t ns)
 {
     for (unsigned i = 0; i < guests->n; i++) {

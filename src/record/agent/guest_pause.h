@@ -41,6 +41,8 @@ struct guest_pauses {
  * meanwhile. */
 void guests_machine_stopped(struct guests *guests, uint64_t ns);
 void guests_machine_resumed(struct guests *guests, uint64_t ns);
+/* The agents of GUESTS have closed their ports. */
+void guests_agent_closed(struct guests *guests);
 /* Whether it is stopped now. */
 bool guests_are_paused(const struct guests *guests);
 

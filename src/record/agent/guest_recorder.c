@@ -360,6 +360,11 @@ void guest_recorder_machine_resumed(struct recorder *recorder, uint64_t ns)
     guests_machine_resumed(&self_of(recorder)->guests, ns);
 }
 
+void guest_recorder_agent_closed(struct recorder *recorder)
+{
+    guests_agent_closed(&self_of(recorder)->guests);
+}
+
 void guest_recorder_stop(struct recorder *recorder)
 {
     guests_stop(&self_of(recorder)->guests);

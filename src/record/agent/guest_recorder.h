@@ -43,6 +43,8 @@ int guest_recorder_join(struct recorder *recorder, struct recorder *machine, con
 /* The machine had stopped at NS of CLOCK_MONOTONIC; or it was still stopped at NS, and went on then. */
 void guest_recorder_machine_stopped(struct recorder *recorder, uint64_t ns);
 void guest_recorder_machine_resumed(struct recorder *recorder, uint64_t ns);
+/* The agent has closed its port, or was killed. */
+void guest_recorder_agent_closed(struct recorder *recorder);
 /* Stops the tracing. What the agent still has is read. */
 void guest_recorder_stop(struct recorder *recorder);
 /* Ends it, if it has not ended. All that is known of it is final. TRACED: why, where the agent has not sent the rest;

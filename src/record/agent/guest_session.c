@@ -8,6 +8,10 @@
 
 /* The longest that an agent is believed to be busy without a word. */
 #define KEEPALIVE_TIMEOUT (10 * NSEC_PER_SEC)
+/* Of an agent that has closed its port, what it sent before is still on its way. So long without anything, it has come; but
+ * another agent may have opened the port, and send what is no answer. */
+#define CLOSED_SILENCE (NSEC_PER_SEC / 4)
+#define CLOSED_MAX NSEC_PER_SEC
 #define BYE_MAX (2 * NSEC_PER_SEC)
 #define STOP_MAX (60 * NSEC_PER_SEC)
 
@@ -118,6 +122,7 @@ void guest_session_disconnected(struct guest_session *session)
     session->state = session->state >= GUEST_BYE ? GUEST_OVER : GUEST_DISCONNECTED;
     session->out_sent = session->out_filled = 0;
     session->sequence = 0;
+    session->closed_at = 0;
     session->hellos = 0;
     session->ping_out = false;
     session->in_file = session->file_is_unknown = false;
@@ -229,8 +234,9 @@ static int on_failed(struct guest_session *session, const struct proto_frame *fr
         return r;
     if (session->state == GUEST_STARTING && session->resumes) {
         /* It does not have the session any more. If its state went back, which one it has is not known. */
+        r = session->is_rewound ? -ESTALE : guest_session_lose(session, error);
         session->has_session = false;
-        return session->is_rewound ? -ESTALE : guest_session_go_on(session, now, error);
+        return r < 0 ? r : guest_session_go_on(session, now, error);
     }
     guest_session_copy_text(what, sizeof what, &failed.what);
     guest_session_copy_text(hint, sizeof hint, &failed.hint);
@@ -371,11 +377,20 @@ static bool waits_for_machine(const struct guest_session *session)
            session->state < GUEST_OVER;
 }
 
+/* When nothing more comes from an agent that has closed its port. */
+static uint64_t closed_until(const struct guest_session *session)
+{
+    return MIN(MAX(session->received_at, session->closed_at) + CLOSED_SILENCE,
+               session->closed_at + CLOSED_MAX);
+}
+
 static int step(struct guest_session *session, uint64_t now, struct error *error)
 {
     int r;
 
     guest_session_settle_flush(session);
+    if (session->closed_at && now >= closed_until(session))
+        return -ECONNRESET;
     switch (session->state) {
     case GUEST_OVER: return 0;
     case GUEST_DISCONNECTED:
@@ -447,7 +462,7 @@ int guest_session_step(struct guest_session *session, uint64_t now, uint64_t *re
     if (session->state == GUEST_DISCONNECTED || session->state == GUEST_OVER ||
         waits_for_machine(session))
         next = UINT64_MAX;
-    *ret_next = next;
+    *ret_next = session->closed_at ? MIN(next, closed_until(session)) : next;
     return 0;
 }
 
@@ -469,6 +484,12 @@ void guest_session_pause(struct guest_session *session, bool is_paused, uint64_t
         session->ping_next = MIN(session->ping_next, now);
     }
     session->is_paused = is_paused;
+}
+
+void guest_session_agent_closed(struct guest_session *session, uint64_t now)
+{
+    if (session->state > GUEST_HELLO && session->state < GUEST_OVER && !session->closed_at)
+        session->closed_at = now;
 }
 
 void guest_session_stop(struct guest_session *session)

@@ -118,6 +118,7 @@ struct guest_session {
     /* Deadlines. */
     uint64_t deadline;    /* of the answer that the state waits for */
     uint64_t received_at; /* when a frame came last */
+    uint64_t closed_at;   /* when the agent closed its port; 0: it has not */
     uint64_t hello_next;  /* when HELLO is sent again */
     uint64_t paused_at;
     unsigned damages; /* how often data was corrupted, on all connections */
@@ -185,6 +186,9 @@ void guest_session_add_delay(struct guest_session *session, uint64_t delay, uint
 /* The guest's machine stands still from NOW on, or goes on. What the agent owes is not waited for meanwhile, unless the session
  * is stopped. */
 void guest_session_pause(struct guest_session *session, bool is_paused, uint64_t now);
+
+/* The agent has closed its port: the connection does not show that, as QEMU keeps its own end. */
+void guest_session_agent_closed(struct guest_session *session, uint64_t now);
 
 /* What is to be sent; then report with guest_session_sent() how much of it was. */
 static inline const uint8_t *guest_session_pending(const struct guest_session *session,

@@ -37,6 +37,8 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
                            uint64_t now, struct error *error);
 /* The agent was accepted: resumes the session that it has for this host, or sets up another one. */
 int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error);
+/* The agent's session is gone, and what it had not sent. */
+int guest_session_lose(struct guest_session *session, struct error *error);
 
 /* What the agent holds (guest_session_flush.c). In state RUNNING: asks the agent, if that is due. */
 int guest_session_ask_flush(struct guest_session *session, uint64_t now, struct error *error);

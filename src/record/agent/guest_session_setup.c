@@ -86,11 +86,27 @@ static int set_up(struct guest_session *session, uint64_t now, struct error *err
     return r < 0 ? error_set(error, r, NULL, "too many events and filters") : 0;
 }
 
+int guest_session_lose(struct guest_session *session, struct error *error)
+{
+    session->has_session = false;
+    return kernel_sink_fact(
+        session->sink, "loss",
+        "the agent ended before it had sent the rest: what it had recorded last "
+        "is lost",
+        error);
+}
+
 int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error)
 {
     if (session->has_session &&
         memcmp(session->session, session->agent_session, sizeof session->session) == 0)
         return resume(session, now);
+    if (session->has_session) {
+        int r = guest_session_lose(session, error);
+
+        if (r < 0)
+            return r;
+    }
     if (session->stop_wanted)
         return guest_session_end(session, now, error);
     return set_up(session, now, error);

@@ -100,8 +100,10 @@ static void give_hint(const struct guests *guests, struct guest *guest, uint64_t
     if (!guest->ended && !guests->stopping && guest_is_silent(guest) && guests->hint &&
         !guest->is_wait_reported && !*guest_boot(guest)->boot_id)
         guests->hint(guests->userdata, guest->config.name,
-                     "no agent has answered yet; the guest's kernel is recorded from when "
-                     "strata-agent starts in the guest (man 8 strata-agent)");
+                     guest_endpoint_is_taken(&guest->config.endpoint)
+                         ? GUEST_TAKEN
+                         : "no agent has answered yet; the guest's kernel is recorded from when "
+                           "strata-agent starts in the guest (man 8 strata-agent)");
 }
 
 void guest_end(struct guest *guest, int error, const char *what)
@@ -110,6 +112,8 @@ void guest_end(struct guest *guest, int error, const char *what)
 
     if (guest->ended)
         return;
+    if (strcmp(what, GUEST_NO_AGENT) == 0 && guest->is_taken)
+        what = GUEST_TAKEN;
     guest->ended = true;
     guest->error = error;
     snprintf(guest->what, sizeof guest->what, "%s", what);
@@ -302,6 +306,8 @@ void guests_stop(struct guests *guests)
     for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
 
+        guest->is_taken =
+            guest_is_silent(guest) && guest_endpoint_is_taken(&guest->config.endpoint);
         if (guest->config.virtio_trace)
             virtio_trace_guest_stop(&guest->virtio, now);
         else if (!guest->ended && guest_packet_send_to_child(guest->channel, &stop, NULL, 0) < 0)

@@ -78,7 +78,8 @@ struct guest {
     unsigned retries;      /* since it was last connected */
     bool is_wait_reported; /* that the agent cannot be reached */
     uint64_t
-        hint_at; /* ns: when it is said that no agent has answered yet; 0: not started, or said */
+        hint_at;   /* ns: when it is said that no agent has answered yet; 0: not started, or said */
+    bool is_taken; /* its port served another client when it was stopped */
     bool is_exit_reported; /* that the agent has exited; it has not come back since */
     bool was_traced;       /* on any connection */
     bool is_rewound;       /* its state went back, and it is not traced again yet */

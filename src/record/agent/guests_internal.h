@@ -6,6 +6,9 @@
 #include "base/clock_ns.h"
 #include "record/agent/guests.h"
 
+/* Why no agent has answered, where the port's socket serves another client. */
+#define GUEST_TAKEN "another collector is connected to its port, which serves one at a time"
+
 /* From a lost connection, or one that cannot be made, to the next try. Later tries take longer. */
 #define RETRY_FIRST (NSEC_PER_SEC / 20)
 

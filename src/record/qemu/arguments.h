@@ -9,6 +9,8 @@
 
 #define VMM_ACCELERATOR_SIZE 64u
 #define VMM_MACHINE_SIZE 64u
+/* The device of the port for the guest's agent. */
+#define VMM_PORT_ID "strata-record-port"
 
 /* What of a user's command, and of the files of its -readconfig, matters here. Strings lie in the command. */
 struct qemu_arguments {

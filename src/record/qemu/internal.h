@@ -68,6 +68,7 @@ struct qemu_recorder {
     bool looks_for_left, had_left; /* `left` is not searched yet; there was something */
     bool is_left_changed;          /* QEMU's settings could not be restored */
     bool has_come;                 /* QEMU's monitor has answered */
+    unsigned n_halts;              /* of the monitor's, that are reported */
     unsigned n_resets;             /* of the monitor's, that are noted; … */
     unsigned boots_at_reset; /* … the boots of the guest at the last one; 0: not traced yet */
     uint64_t step_at;        /* when step() is due */
@@ -126,6 +127,8 @@ uint64_t qemu_stop(struct recorder *recorder, const struct recorder_stop *stop, 
 bool qemu_pursue_end(struct qemu_recorder *self, uint64_t now);
 /* When the next call of that is due. */
 uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now);
+/* Reports that its process is stopped by a signal, which QEMU itself cannot. */
+void qemu_report_halt(struct qemu_recorder *self);
 /* Notes which boot of the guest ends if the machine has been reset. */
 void qemu_note_reset(struct qemu_recorder *self);
 /* Whether the guest was traced, and its agent has not returned since the machine was reset. */

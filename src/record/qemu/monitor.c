@@ -172,6 +172,27 @@ void qemu_monitor_look(struct qemu_monitor *monitor)
     }
 }
 
+/* Whether its process is stopped by a signal ('T'), or by a debugger ('t'). */
+static void look_whether_halted(struct qemu_monitor *monitor, uint64_t now)
+{
+    uint64_t start;
+    char state;
+    bool is_halted;
+
+    if (proc_stat(monitor->pid, &start, &state) < 0)
+        return;
+    is_halted = state == 'T' || state == 't';
+    if (is_halted == monitor->is_halted)
+        return;
+    monitor->is_halted = is_halted;
+    if (is_halted) {
+        monitor->n_halts++;
+        monitor->halted_at = now;
+    } else {
+        monitor->halted_ns += now - MIN(monitor->halted_at, now);
+    }
+}
+
 /* OWN_ID: as QEMU says it. */
 static void note_vcpu(struct qemu_monitor *monitor, int own_id, int vcpu)
 {
@@ -409,6 +430,7 @@ int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_
      * than that it was asked once. */
     if (now >= monitor->next && monitor->state != MONITOR_NEW) {
         qemu_monitor_look(monitor);
+        look_whether_halted(monitor, now);
         monitor->next = now + SECOND;
     }
     if (!monitor->qmp || monitor->state != MONITOR_IDLE || monitor->ends)

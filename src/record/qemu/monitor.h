@@ -37,6 +37,11 @@ struct qemu_monitor {
     unsigned resets;      /* of the machine, since it began; … */
     uint64_t first_reset; /* … when the first of the last QEMU resets that are one was … */
     unsigned n_at_once;   /* … and how many these are */
+    unsigned n_halts; /* how often its process was stopped by a signal, looked at each second: … */
+    uint64_t halted_at; /* … since when it is, and … */
+    uint64_t
+        halted_ns; /* … how long it was before. The machine stands still then, and QEMU cannot say so */
+    bool is_halted;
     bool is_paused;
     bool wants_status;       /* send query-status when it is idle: why it is paused */
     bool is_migrating;       /* sends the rest of it: its status is asked for again */

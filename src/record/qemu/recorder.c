@@ -88,6 +88,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
     r = qemu_monitor_step(&self->monitor, now, &sleep, error);
     *ret_next = MIN(next, now + sleep);
     qemu_note_reset(self);
+    qemu_report_halt(self);
     qemu_meet(self);
     if (self->monitor.changed || self->programs.changed)
         recorder_changed(&self->recorder);
@@ -233,7 +234,7 @@ static void end_qemu(struct qemu_recorder *self)
 static void report_end(struct qemu_recorder *self)
 {
     const char *reason = self->stop_reason;
-    char text[64];
+    char text[CHILD_END_SIZE];
 
     if (self->ended_at == 0 || self->is_ended)
         return;

@@ -9,7 +9,7 @@
 
 const char *qemu_exit_text(const struct qemu_recorder *self, char *buf, size_t size)
 {
-    char end[64];
+    char end[CHILD_END_SIZE];
 
     if (self->stop_reason)
         return self->stop_reason;
@@ -52,7 +52,7 @@ static const char *version(const struct qemu_recorder *self)
 /* What its sources point to. */
 struct entry {
     struct manifest_vmm vmm;
-    char exit[160];
+    char exit[CHILD_END_SIZE + 80];
     char log_end[200];
     const char *problems[1];
 };

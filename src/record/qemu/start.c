@@ -289,6 +289,16 @@ void qemu_on_pause(void *userdata, const struct qemu_pause *pause)
         guest_recorder_machine_stopped(self->settings.guest, pause->stopped);
 }
 
+/* That an agent was killed, its connection does not show: QEMU keeps the socket. */
+static void note_port(struct qemu_recorder *self, const json_t *data)
+{
+    const char *id = json_string_value(json_object_get(data, "id"));
+
+    if (self->settings.guest && id && strcmp(id, VMM_PORT_ID) == 0 &&
+        json_is_false(json_object_get(data, "open")))
+        guest_recorder_agent_closed(self->settings.guest);
+}
+
 void qemu_on_event(void *userdata, const char *name, const json_t *data)
 {
     struct qemu_recorder *self = userdata;
@@ -296,6 +306,8 @@ void qemu_on_event(void *userdata, const char *name, const json_t *data)
         json_object_size(data) > 0 ? json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
     char text[200];
 
+    if (strcmp(name, "VSERPORT_CHANGE") == 0)
+        note_port(self, data);
     snprintf(text, sizeof text, "%s%s%s", name, values ? " " : "", values ? values : "");
     recorder_happened(&self->recorder, &(struct recorder_event){.kind = RECORDER_EVENT_QMP,
                                                                 .name = name,

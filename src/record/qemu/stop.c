@@ -106,6 +106,17 @@ void qemu_note_reset(struct qemu_recorder *self)
     self->boots_at_reset = guest && guest->was_traced ? guest->n_boots : 0;
 }
 
+void qemu_report_halt(struct qemu_recorder *self)
+{
+    if (self->n_halts == self->monitor.n_halts)
+        return;
+    self->n_halts = self->monitor.n_halts;
+    recorder_report(&self->recorder,
+                    "QEMU (process %d) is stopped by a signal, and its machine stands still; "
+                    "continue it: kill -CONT %d",
+                    self->monitor.pid, self->monitor.pid);
+}
+
 bool qemu_lost_agent(const struct qemu_recorder *self)
 {
     const struct guest *guest =
@@ -266,6 +277,17 @@ static void note_pauses(struct qemu_recorder *self)
                          "the virtual machine stood still %u time%s, for %.3f seconds in all: its "
                          "guest recorded nothing meanwhile",
                          n, n == 1 ? "" : "s", (double)monitor->paused_ns / (double)NSEC_PER_SEC);
+    if (monitor->n_halts > 0) {
+        uint64_t ended = (uint64_t)self->ended.monotonic_ns;
+        uint64_t ns =
+            monitor->halted_ns + (monitor->is_halted ? ended - MIN(monitor->halted_at, ended) : 0);
+
+        recorder_problem(&self->recorder,
+                         "QEMU's process was stopped by a signal %u time%s, for some %.0f seconds "
+                         "in all: its machine did nothing meanwhile",
+                         monitor->n_halts, monitor->n_halts == 1 ? "" : "s",
+                         (double)ns / (double)NSEC_PER_SEC);
+    }
     if (monitor->resets > 0)
         recorder_problem(&self->recorder, "the virtual machine was reset %u time%s%s",
                          monitor->resets, monitor->resets == 1 ? "" : "s",
@@ -309,7 +331,7 @@ void qemu_note_problems(struct qemu_recorder *self)
     double seconds =
         (double)(self->ended.monotonic_ns - self->began.monotonic_ns) / (double)NSEC_PER_SEC;
     const char *name = self->settings.wrapped ? self->settings.command[0] : "QEMU";
-    char end[64];
+    char end[CHILD_END_SIZE];
 
     if (!self->child.ended && !self->child.foreign)
         recorder_problem(&self->recorder, "killed %s: it did not end in time", name);

@@ -30,7 +30,7 @@ struct program_recorder {
     bool is_hurried;       /* what the program has left is waited for no longer */
     bool is_rest_reported; /* that something of it goes on */
     uint64_t ended_at;     /* when the end of the program itself was seen; 0: it was not */
-    char exit[64];
+    char exit[CHILD_END_SIZE];
 };
 
 static struct program_recorder *self_of(struct recorder *recorder)

@@ -629,7 +629,9 @@ static void an_agent_that_forgot_is_set_up_anew(void **state)
     /* It counts from 0. How much was lost in between is not known. */
     assert_int_equal(say_data(p, 0, 0, 1), 0);
     assert_int_equal(say_data(p, 0, 1, 1), 0);
-    expect_log(p, "0:0,1,!0:0,0:1,");
+    expect_log(p,
+               "0:0,1,loss the agent ended before it had sent the rest: what it had recorded last "
+               "is lost;!0:0,0:1,");
     assert_int_equal(say_status(p, 0, 2, 1), 0);
     assert_int_equal(guest_session_lost(&p->session), 6);
     play_end(p);
@@ -846,6 +848,34 @@ static void no_wait_is_for_ever(void **state)
         assert_int_equal(r, waits[i].error);
         play_end(p);
     }
+}
+
+/* The connection does not show that the agent has closed its port, or was killed. What it had sent may still come. */
+static void a_closed_port_ends_the_connection(void **state)
+{
+    struct played *p = running();
+    uint64_t next;
+    int r = 0;
+
+    guest_session_agent_closed(&p->session, p->now);
+    assert_int_equal(guest_session_step(&p->session, p->now, &next, &p->error), 0);
+    assert_true(next > p->now && next <= p->now + SECOND);
+    p->now += 10 * MS;
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    for (unsigned i = 0; i < 200 && r == 0; i++) {
+        p->now += 10 * MS;
+        r = tick(p);
+    }
+    assert_int_equal(r, -ECONNRESET);
+    expect_log(p, "0:0,");
+    /* Another agent may have opened it, which is not that of the next connection. */
+    join(p);
+    guest_session_agent_closed(&p->session, p->now);
+    expect_hello(p);
+    assert_int_equal(say_hello(p, "two", "boot"), 0);
+    p->now += 2 * SECOND;
+    assert_int_equal(tick(p), 0);
+    play_end(p);
 }
 
 /* A paused machine keeps its connection, and its agent gets a ping when the machine resumes. */
@@ -1339,6 +1369,7 @@ int main(void)
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
         cmocka_unit_test(another_kernel_makes_another_boot),
         cmocka_unit_test(a_paused_machine_is_waited_for),
+        cmocka_unit_test(a_closed_port_ends_the_connection),
         cmocka_unit_test(pages_that_come_again_begin_another_trace),
         cmocka_unit_test(a_clock_that_is_set_back_begins_another_trace),
         cmocka_unit_test(a_clock_that_wavers_goes_on),
