@@ -2,6 +2,9 @@
 #include "record/agent/endpoint.h"
 
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <linux/vm_sockets.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -121,11 +124,12 @@ static bool has_fifos(const char *path)
 int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsigned *ret_n,
                            bool *ret_pending, struct error *error)
 {
+    struct stat st;
     int r = 0;
     int fd;
 
     if (endpoint->kind == ENDPOINT_PORT && has_fifos(endpoint->text)) {
-        int fds[2];
+        int fds[2] = {-1, -1};
 
         r = open_fifos(endpoint->text, fds);
         if (r < 0)
@@ -158,6 +162,8 @@ int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsi
         close(fd);
         return error_set(error, r, endpoint->text, "cannot connect: %s", strerror(-r));
     }
+    if (endpoint->kind == ENDPOINT_PORT && fstat(fd, &st) == 0)
+        endpoint->inode = st.st_ino;
     ret_fds[0] = fd;
     *ret_n = 1;
     *ret_pending = r == -EINPROGRESS;
@@ -205,25 +211,69 @@ int guest_endpoint_make_fifos(const char *path, struct error *error)
     return 0;
 }
 
+/* Whether the socket of number INODE, which is connected, waits for its connection to be accepted: the kernel's diagnosis of it has
+ * no other end. */
+static bool is_waiting(ino_t inode)
+{
+    struct {
+        struct nlmsghdr head;
+        struct unix_diag_req unix;
+    } request = {
+        .head = {.nlmsg_len = sizeof request,
+                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                 .nlmsg_flags = NLM_F_REQUEST},
+        .unix = {.sdiag_family = AF_UNIX,
+                 .udiag_states = UINT32_MAX,
+                 .udiag_ino = (uint32_t)inode,
+                 .udiag_show = UDIAG_SHOW_PEER,
+                 .udiag_cookie = {UINT32_MAX, UINT32_MAX}},
+    };
+    _Alignas(struct nlmsghdr) char answer[1024];
+    _cleanup_(closep) int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    const size_t first = NLMSG_LENGTH(NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
+    struct nlmsghdr head;
+    ssize_t n;
+
+    if (fd < 0 || send(fd, &request, sizeof request, 0) < 0)
+        return false;
+    n = recv(fd, answer, sizeof answer, MSG_DONTWAIT);
+    if (n < (ssize_t)sizeof head)
+        return false;
+    memcpy(&head, answer, sizeof head);
+    if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return false;
+    for (size_t at = first; at + sizeof(struct nlattr) + sizeof(uint32_t) <= (size_t)n;) {
+        struct nlattr attribute;
+        uint32_t peer;
+
+        memcpy(&attribute, answer + at, sizeof attribute);
+        memcpy(&peer, answer + at + sizeof attribute, sizeof peer);
+        if (attribute.nla_type == UNIX_DIAG_PEER)
+            return peer == 0;
+        at += (MAX((size_t)attribute.nla_len, sizeof attribute) + 3) & ~(size_t)3;
+    }
+    return false;
+}
+
 bool guest_endpoint_is_taken(const struct guest_endpoint *endpoint)
 {
     _cleanup_(fclosep) FILE *file =
-        endpoint->kind == ENDPOINT_PORT ? fopen("/proc/net/unix", "re") : NULL;
-    bool is_served = false, is_waiting = false;
+        endpoint->kind == ENDPOINT_PORT && endpoint->inode != 0 && is_waiting(endpoint->inode)
+            ? fopen("/proc/net/unix", "re")
+            : NULL;
+    bool is_served = false;
     char line[512];
 
     /* "Num RefCount Protocol Flags Type St Inode Path". A connection that was not accepted yet has no inode. */
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && !is_served && fgets(line, sizeof line, file)) {
         unsigned long inode;
         unsigned flags, state;
         int path = 0;
 
         line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "%*s %*s %*s %x %*s %x %lu %n", &flags, &state, &inode, &path) != 3 ||
-            path == 0 || flags != 0 || strcmp(line + path, endpoint->text) != 0)
-            continue;
-        is_served |= inode != 0;
-        is_waiting |= inode == 0;
+        is_served =
+            sscanf(line, "%*s %*s %*s %x %*s %x %lu %n", &flags, &state, &inode, &path) == 3 &&
+            path > 0 && flags == 0 && inode != 0 && strcmp(line + path, endpoint->text) == 0;
     }
-    return is_served && is_waiting;
+    return is_served;
 }

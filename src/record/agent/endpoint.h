@@ -26,6 +26,7 @@ struct guest_endpoint {
     struct sockaddr_storage address;
     socklen_t address_len; /* 0: not looked up yet */
     int fd;                /* of ENDPOINT_FD, a socket; -1 after it was used */
+    ino_t inode;           /* of the socket of the last connection to a port; 0: none */
 };
 
 /* Of PORT, TCP or VSOCK. -EINVAL with ERROR. Of TCP it resolves the host's name. */
@@ -40,8 +41,8 @@ int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsi
 /* 0, -errno. */
 int guest_endpoint_result(int fd);
 
-/* Whether the socket of a port serves another client, and lets the next one wait: QEMU serves one. False if it is not known, as
- * where it was bound by another path. */
+/* Whether the socket of a port serves another client, and lets the last connection wait: QEMU serves one. False if it is not known,
+ * as where the socket was bound by another path. */
 bool guest_endpoint_is_taken(const struct guest_endpoint *endpoint);
 
 /* The process that made the socket of a port: QEMU, unless another program made it for QEMU. 0: not known. */

@@ -259,6 +259,36 @@ static void a_descriptor_is_used_once(void **state)
 
 #define ENDPOINT_TEST(NAME) cmocka_unit_test_setup_teardown(NAME, set_up, tear_down)
 
+/* The one that is served is not told so when another one waits. */
+static void a_port_that_serves_another_is_noticed(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct guest_endpoint first, second;
+    int fds[2], others[2], served;
+    bool pending;
+    unsigned n;
+
+    (void)state;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 4), 0);
+    assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &first, NULL), 0);
+    assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &second, NULL), 0);
+    assert_false(guest_endpoint_is_taken(&first));
+    assert_int_equal(guest_endpoint_connect(&first, fds, &n, &pending, NULL), 0);
+    assert_false(guest_endpoint_is_taken(&first)); /* nobody is served yet */
+    served = accept(listener, NULL, NULL);
+    assert_true(served >= 0);
+    assert_int_equal(guest_endpoint_connect(&second, others, &n, &pending, NULL), 0);
+    assert_true(guest_endpoint_is_taken(&second));
+    assert_false(guest_endpoint_is_taken(&first));
+    close(served);
+    close(fds[0]);
+    close(others[0]);
+    close(listener);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +300,7 @@ int main(void)
         ENDPOINT_TEST(fifos_are_made_and_opened_both_ways),
         ENDPOINT_TEST(a_file_in_place_of_a_fifo_is_an_error),
         cmocka_unit_test(a_descriptor_is_used_once),
+        ENDPOINT_TEST(a_port_that_serves_another_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
