@@ -267,6 +267,7 @@ static void put_run(struct sched_row *row, const struct state_interval *interval
 
 static int put_steal(struct sched *sched, const struct state_interval *interval)
 {
+    const void *vm = steal_vm(interval);
     const struct selection *select = sched->analysis.settings.select;
     struct state_interval part = *interval;
 
@@ -276,7 +277,7 @@ static int put_steal(struct sched *sched, const struct state_interval *interval)
         if (part.begin >= part.end)
             return 0;
     }
-    return steal_put(&sched->steal, &part);
+    return steal_put(&sched->steal, vm, &part);
 }
 
 /* What is made of intervals besides rows. */

@@ -109,7 +109,9 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         m.has_interrupts |= states_events(sched->states, i) & STATE_EVENT_INTERRUPT;
     }
     if (sched->options.by == SCHED_BY_VCPU && row->of == STATE_OF_THREAD)
-        m.parts = steal_times(&sched->counted->steal, row->vcpu);
+        m.parts = steal_times(&sched->counted->steal,
+                              row->origin->vm_of ? row->origin->vm_of(row->origin, row->id) : NULL,
+                              row->vcpu);
     m.has_all_parts = m.parts;
     if (!m.parts && row->enters) {
         parts[STEAL_GUEST] = row->inside;

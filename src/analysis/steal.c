@@ -22,6 +22,7 @@ struct side {
 };
 
 struct steal_vcpu {
+    const void *vm;
     int32_t vcpu;
     const struct origin *origin; /* of its thread */
     struct side thread, cpu;
@@ -31,6 +32,15 @@ struct steal_vcpu {
     int64_t early_vmm, early_unknown;
     int64_t unknown; /* the thread could run, and the guest's CPU is unknown */
 };
+
+const void *steal_vm(const struct state_interval *interval)
+{
+    const struct origin *origin = interval->origin;
+
+    return interval->of == STATE_OF_CPU ? origin->vm
+           : origin->vm_of              ? origin->vm_of(origin, interval->id)
+                                        : NULL;
+}
 
 void steal_done(struct steal *steal)
 {
@@ -43,13 +53,13 @@ void steal_done(struct steal *steal)
     *steal = (struct steal){0};
 }
 
-static struct steal_vcpu *get_vcpu(struct steal *steal, int32_t number)
+static struct steal_vcpu *get_vcpu(struct steal *steal, const void *vm, int32_t number)
 {
     struct steal_vcpu **more;
     struct steal_vcpu *vcpu;
 
     for (unsigned i = 0; i < steal->n; i++)
-        if (steal->vcpus[i]->vcpu == number)
+        if (steal->vcpus[i]->vm == vm && steal->vcpus[i]->vcpu == number)
             return steal->vcpus[i];
     more = realloc(steal->vcpus, (steal->n + 1) * sizeof *more);
     if (!more)
@@ -58,7 +68,8 @@ static struct steal_vcpu *get_vcpu(struct steal *steal, int32_t number)
     vcpu = calloc(1, sizeof *vcpu);
     if (!vcpu)
         return NULL;
-    *vcpu = (struct steal_vcpu){.vcpu = number, .thread.until = INT64_MIN, .cpu.until = INT64_MIN};
+    *vcpu = (struct steal_vcpu){
+        .vm = vm, .vcpu = number, .thread.until = INT64_MIN, .cpu.until = INT64_MIN};
     return more[steal->n++] = vcpu;
 }
 
@@ -98,7 +109,7 @@ static void count(struct steal_vcpu *vcpu, const struct piece *thread)
 static int add_wait(struct steal *steal, struct steal_vcpu *vcpu, enum steal_part part,
                     int64_t begin, int64_t end)
 {
-    struct steal_wait wait = {vcpu->origin, vcpu->vcpu, part, begin, end};
+    struct steal_wait wait = {vcpu->vm, vcpu->origin, vcpu->vcpu, part, begin, end};
 
     if (begin >= end)
         return 0;
@@ -187,7 +198,7 @@ static int put(struct steal *steal, struct steal_vcpu *vcpu, struct side *side,
     return join(steal, vcpu, false);
 }
 
-int steal_put(struct steal *steal, const struct state_interval *interval)
+int steal_put(struct steal *steal, const void *vm, const struct state_interval *interval)
 {
     bool is_thread = interval->of == STATE_OF_THREAD;
     struct piece piece = {
@@ -200,9 +211,9 @@ int steal_put(struct steal *steal, const struct state_interval *interval)
     int32_t number = is_thread ? interval->vcpu : interval->id;
     struct steal_vcpu *vcpu;
 
-    if (number < 0 || number >= STEAL_VCPUS_MAX)
+    if (!vm || number < 0 || number >= STEAL_VCPUS_MAX)
         return 0;
-    vcpu = get_vcpu(steal, number);
+    vcpu = get_vcpu(steal, vm, number);
     if (!vcpu)
         return -ENOMEM;
     if (is_thread)
@@ -227,12 +238,12 @@ int steal_finish(struct steal *steal)
     return 0;
 }
 
-const int64_t *steal_times(const struct steal *steal, int32_t vcpu)
+const int64_t *steal_times(const struct steal *steal, const void *vm, int32_t vcpu)
 {
     for (unsigned i = 0; i < steal->n; i++) {
         const struct steal_vcpu *found = steal->vcpus[i];
 
-        if (found->vcpu == vcpu)
+        if (found->vm == vm && found->vcpu == vcpu)
             return found->thread.n > 0 && found->cpu.n > 0 ? found->times : NULL;
     }
     return NULL;

@@ -33,6 +33,7 @@ struct steal_vcpu;
 /* From `begin` to `end` a vCPU's thread could run: STEAL_STOLEN, STEAL_STOLEN_IDLE, or STEAL_PARTS, where what the guest's CPU did
  * is unknown. */
 struct steal_wait {
+    const void *vm;
     const struct origin *origin; /* the host's kernel */
     int32_t vcpu;
     enum steal_part part;
@@ -48,13 +49,17 @@ struct steal {
     void *arg;
 };
 
+/* The machine of INTERVAL, as its origin knows it; NULL: it does not. */
+const void *steal_vm(const struct state_interval *interval);
+
 void steal_done(struct steal *steal);
-/* An interval of a thread of the host that runs a vCPU, or of a guest's CPU. 0, -ENOMEM, or what put_wait() returned. */
-int steal_put(struct steal *steal, const struct state_interval *interval);
+/* An interval of a thread of the host that runs a vCPU, or of a guest's CPU. VM identifies their virtual machine, as origins do: vCPUs of
+ * several have the same numbers. NULL: it is passed over. 0, -ENOMEM, or what put_wait() returned. */
+int steal_put(struct steal *steal, const void *vm, const struct state_interval *interval);
 /* After the last: what has waited for the other side is counted. */
 int steal_finish(struct steal *steal);
 /* After steal_finish(): the times of a vCPU; NULL: it had none of one of the sides. */
-const int64_t *steal_times(const struct steal *steal, int32_t vcpu);
+const int64_t *steal_times(const struct steal *steal, const void *vm, int32_t vcpu);
 /* At any time: the times of vCPU number I, as far as both sides have come; and how long its thread could run while the
  * guest's CPU is unknown, in *RET_UNKNOWN. NULL: there are fewer vCPUs. */
 const int64_t *steal_times_so_far(const struct steal *steal, unsigned i, int32_t *ret_vcpu,

@@ -136,6 +136,10 @@ struct origin {
      * are known. */
     const char *(*vm_name)(const struct origin *origin, int32_t pid);
     bool vms_are_named; /* vm_name() has the name that the user gave to a machine */
+    /* Identifies the virtual machine in which a guest's kernel runs, or with vm_of() the one whose monitor's thread PID is: equal where it is
+     * the same. NULL: not known. Not followed; lives as long as the trace. */
+    const void *vm;
+    const void *(*vm_of)(const struct origin *origin, int32_t pid);
     const struct vm_threads *vm_threads; /* for the module that set it; otherwise unused */
     /* Writes the name of an event's vCPU ("d0v1"); NULL: a plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);

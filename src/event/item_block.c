@@ -122,6 +122,7 @@ static _cold_ struct copied_origin *copy_origin(struct item_copier *copier,
     copy->origin.comm = !loss_name && (live->comm || live->task_name) ? copied_comm : NULL;
     copy->origin.task_name = live->task_name ? copied_task_name : NULL;
     copy->origin.vm_name = NULL;
+    copy->origin.vm_of = NULL;
     copy->origin.vms_are_named = false;
     copy->origin.kernel = NULL;
     copy->live = live;

@@ -17,6 +17,7 @@ struct vm_thread {
     int32_t vcpu;
     bool is_exact; /* or there is nothing that could say more */
     const char *vm;
+    const struct manifest_vmm *monitor;
 };
 
 /* Those of all monitors. */
@@ -180,6 +181,7 @@ static int list_threads(struct trace *trace, const struct trace_input *input,
                 .vcpu = n_vmms > 1 ? VCPU_UNKNOWN : vmm->threads[j].vcpu,
                 .is_exact = is_exact,
                 .vm = name,
+                .monitor = machine_vmm(manifest, &manifest->sources[i]),
             };
     }
     sort_threads(threads);
@@ -207,15 +209,11 @@ static const char *vm_name(const struct origin *origin, int32_t pid)
     return thread ? thread->vm : NULL;
 }
 
-/* Whether a guest of the directory is that of its one monitor; CPUs of the guests of several could not be
- * distinguished. */
-static bool has_one_vmm(const struct manifest *manifest)
+static const void *vm_of(const struct origin *origin, int32_t pid)
 {
-    unsigned n = 0;
+    const struct vm_thread *thread = find_thread(origin->vm_threads, pid);
 
-    for (unsigned i = 0; i < manifest->n_sources; i++)
-        n += manifest->sources[i].vmm != NULL;
-    return n == 1;
+    return thread ? thread->monitor : NULL;
 }
 
 /* Puts a stage on SOURCE, which it owns then. THREADS NULL: a guest's. */
@@ -276,8 +274,12 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
     if (r < 0)
         return r;
     if (layer == LAYER_GUEST) {
-        if (!input->recorded->vmm && !has_one_vmm(input->manifest))
+        const struct manifest_vmm *vm = machine_vmm_of_guest(input->manifest, input->recorded);
+
+        if (!vm)
             return 0;
+        for (unsigned i = 0; i < input->n_origins; i++)
+            trace->catalogue.origins[input->first_origin + i]->vm = vm;
     } else if (layer == LAYER_HOST || layer == LAYER_VMM) {
         r = list_threads(trace, input, &threads);
         if (r < 0 || threads->n == 0)
@@ -287,6 +289,7 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
 
             origin->vm_threads = threads;
             origin->vm_name = vm_name;
+            origin->vm_of = vm_of;
             origin->vms_are_named = has_named_vm(input);
         }
     } else {

@@ -112,6 +112,53 @@ static size_t guest_name_len(const char *name)
     return (size_t)(dot - name);
 }
 
+static const char *boot_of(const struct manifest_source *source)
+{
+    return source->host && source->host->boot_id ? source->host->boot_id : "";
+}
+
+const struct manifest_vmm *machine_vmm(const struct manifest *manifest,
+                                       const struct manifest_source *source)
+{
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *other = &manifest->sources[i];
+
+        if (other->vmm && other->vmm->pid > 0 && other->vmm->pid == source->vmm->pid &&
+            strcmp(boot_of(other), boot_of(source)) == 0)
+            return other->vmm;
+    }
+    return source->vmm;
+}
+
+static bool is_called(const struct manifest_source *guest, const char *name, size_t len)
+{
+    return guest_name_len(guest->name) == len && strncmp(guest->name, name, len) == 0;
+}
+
+const struct manifest_vmm *machine_vmm_of_guest(const struct manifest *manifest,
+                                                const struct manifest_source *source)
+{
+    size_t len = guest_name_len(source->name);
+    const struct manifest_vmm *vmm = NULL;
+    bool is_only = true;
+
+    if (source->vmm)
+        return machine_vmm(manifest, source);
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_source *other = &manifest->sources[i];
+
+        if (other->vmm && vmm && machine_vmm(manifest, other) != vmm)
+            return NULL;
+        if (other->vmm)
+            vmm = machine_vmm(manifest, other);
+        if (strcmp(other->layer, "guest") == 0)
+            is_only = is_only && is_called(other, source->name, len);
+    }
+    return is_only || is_called(source, MACHINE_GUEST_OF_QEMU, strlen(MACHINE_GUEST_OF_QEMU))
+               ? vmm
+               : NULL;
+}
+
 bool machine_has_name(const struct manifest *manifest, const struct manifest_source *source,
                       char *buf, size_t size)
 {

@@ -24,6 +24,13 @@ void machine_vm_label(const struct manifest *manifest, const struct manifest_vmm
  * is not of one, or it is not known of which. */
 bool machine_has_name(const struct manifest *manifest, const struct manifest_source *source,
                       char *buf, size_t size);
+/* The monitor of SOURCE, one of MANIFEST, which has one; of several sources that have the same, always that of the first. */
+const struct manifest_vmm *machine_vmm(const struct manifest *manifest,
+                                       const struct manifest_source *source);
+/* The monitor of the virtual machine in which SOURCE, a guest's kernel, one of MANIFEST, runs; NULL: it is not known which. It is that of the
+ * source itself; or the only monitor, and the guest the only one, or the one that the recorder calls MACHINE_GUEST_OF_QEMU. */
+const struct manifest_vmm *machine_vmm_of_guest(const struct manifest *manifest,
+                                                const struct manifest_source *source);
 /* The name of the machine of SOURCE, one of MANIFEST, into BUF. Of a guest's kernel and of QEMU, the name of the virtual
  * machine: QEMU's -name; MACHINE_GUEST_OF_QEMU if there is none; or the name that was given to the guest. Of another
  * monitor, the name of the source. Of all others the host's name, which may be empty. */

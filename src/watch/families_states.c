@@ -89,7 +89,7 @@ static int put_vcpu(struct families *families, const struct state_interval *inte
     if (interval->state == STATE_UNKNOWN)
         return add_time(families, vcpu, VCPU_UNKNOWN_STATE, duration);
     if (interval->of == STATE_OF_THREAD && vcpu->machine->has_guest)
-        return steal_put(&vcpu->machine->steal, interval);
+        return steal_put(&vcpu->machine->steal, vcpu->machine, interval);
     switch (interval->state) {
     case STATE_RUNNING:
         return add_run(families, vcpu, duration, interval->enters ? interval->inside : -1);
@@ -123,7 +123,7 @@ static int put_guest_cpu(const struct state_interval *interval)
     if (!machine)
         return 0;
     machine->has_guest = true;
-    return steal_put(&machine->steal, interval);
+    return steal_put(&machine->steal, machine, interval);
 }
 
 static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)

@@ -87,8 +87,11 @@ static uint64_t key_of(const struct on_share *self, const struct origin *origin,
 static int add_of_vcpu(struct on_share *self, int32_t vcpu, const struct origin *origin,
                        int64_t begin, int64_t end)
 {
-    const struct stretch stretch = {
-        .key = (uint32_t)vcpu, .begin = begin, .end = end, .origin = origin, .id = vcpu};
+    const struct stretch stretch = {.key = key_of(self, origin, vcpu),
+                                    .begin = begin,
+                                    .end = end,
+                                    .origin = origin,
+                                    .id = vcpu};
 
     return add(&self->waits, &stretch);
 }
@@ -103,18 +106,22 @@ static int put_wait(void *arg, const struct steal_wait *wait)
 
 static int put_vcpu(struct on_share *self, const struct state_interval *interval)
 {
-    bool is_guest = interval->origin->layer == LAYER_GUEST;
+    const struct origin *origin = interval->origin;
+    const void *vm = steal_vm(interval);
+    bool is_guest = origin->layer == LAYER_GUEST;
+    int32_t vcpu = interval->of == STATE_OF_VCPU ? interval->id : interval->vcpu;
 
-    if (interval->of == STATE_OF_VCPU)
-        return is_guest || !state_waits((enum state)interval->state)
-                   ? 0
-                   : add_of_vcpu(self, interval->id, interval->origin, interval->begin,
-                                 interval->end);
     if (interval->of == STATE_OF_CPU)
         return is_guest && self->rule.condition->kind == WATCH_STOLEN
-                   ? steal_put(&self->steal, interval)
+                   ? steal_put(&self->steal, vm, interval)
                    : 0;
-    return is_guest || interval->vcpu == VCPU_UNKNOWN ? 0 : steal_put(&self->steal, interval);
+    if (is_guest || vcpu == VCPU_UNKNOWN)
+        return 0;
+    if (vm)
+        return steal_put(&self->steal, vm, interval);
+    return state_waits((enum state)interval->state)
+               ? add_of_vcpu(self, vcpu, origin, interval->begin, interval->end)
+               : 0;
 }
 
 static int put_interval(struct on_share *self, const struct state_interval *interval)

@@ -18,3 +18,4 @@ check perf 3 4
 check lttng 5 6 4074
 check clock 3 5 9
 check rate 1 2 3 4 5 6
+check two 7 11 14

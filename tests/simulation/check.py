@@ -174,6 +174,28 @@ def check_partitions(strata, trace):
         raise Difference(result.stderr)
 
 
+def vcpus_of(strata, traces):
+    """What `sched --by vcpu` says of each vCPU, as text of its columns."""
+    result = subprocess.run([strata, "sched", "--by", "vcpu", "--format=csv", "-k", *traces], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise Difference(result.stderr)
+    return sorted(result.stdout.splitlines()[1:])
+
+
+def check_together(strata, seed, path):
+    """The vCPUs of two machines on one host have the same numbers: what is said of each is what is said of it alone."""
+    traces = [f"{path}/{number}" for number in (seed, seed + 1)]
+    words = []
+    for number, trace in zip((seed, seed + 1), traces):
+        os.mkdir(trace)
+        words += make(number, trace)[1]
+    alone = sorted(sum((vcpus_of(strata, [trace]) for trace in traces), []))
+    together = vcpus_of(strata, traces)
+    if alone != together:
+        raise Difference(f"alone:\n{alone}\ntogether:\n{together}")
+    return words
+
+
 def check(strata, seed, kind, has_partitions):
     """0, or 1 where something differs."""
     path = tempfile.mkdtemp(prefix="simulation.")
@@ -188,6 +210,8 @@ def check(strata, seed, kind, has_partitions):
         elif kind == "rate":
             sources, words = make_rate(seed, path)
             verbs.check_rate(strata, path, sources)
+        elif kind == "two":
+            words = check_together(strata, seed, path)
         elif kind in ("perf", "lttng"):
             source, words = make_file(seed, f"{path}/made", kind)
             verbs.check_all(strata, f"{path}/made", [source], False)
@@ -210,7 +234,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "clock", "rate"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")

@@ -197,9 +197,11 @@ static void test_who_too_many(void **state)
 
 /* ---- stolen time ---- */
 
+static const char vm, other_vm; /* machines */
+
 static void put(struct steal *steal, struct state_interval interval)
 {
-    assert_int_equal(steal_put(steal, &interval), 0);
+    assert_int_equal(steal_put(steal, &vm, &interval), 0);
 }
 
 static void expect_times(struct steal *steal, int64_t guest_time, int64_t vmm, int64_t stolen,
@@ -209,7 +211,7 @@ static void expect_times(struct steal *steal, int64_t guest_time, int64_t vmm, i
     const int64_t *times;
 
     assert_int_equal(steal_finish(steal), 0);
-    times = steal_times(steal, 0);
+    times = steal_times(steal, &vm, 0);
     assert_non_null(times);
     for (unsigned i = 0; i < STEAL_PARTS; i++)
         assert_int_equal(times[i], expected[i]);
@@ -222,7 +224,7 @@ static void test_steal(void **state)
 
     (void)state;
     put(&steal, of_thread(STATE_RUNNING, 0, 10));
-    assert_null(steal_times(&steal, 0));
+    assert_null(steal_times(&steal, &vm, 0));
     put(&steal, of_thread(STATE_PREEMPTED, 10, 50));
     put(&steal, of_cpu(&guest, STATE_IDLE, 0, 15, 0));
     put(&steal, of_cpu(&guest, STATE_RUNNING, 15, 30, 9));
@@ -238,7 +240,24 @@ static void test_steal(void **state)
     put(&steal, of_cpu(&guest, STATE_IDLE, 90, 200, 0));
     /* Where it was in its first run is not known. */
     expect_times(&steal, 45, 5, 15 + 2 + 10, 5 + 10, 20);
-    assert_null(steal_times(&steal, 1));
+    assert_null(steal_times(&steal, &vm, 1));
+    steal_done(&steal);
+}
+
+/* vCPUs of several machines have the same numbers. */
+static void test_steal_of_machines(void **state)
+{
+    struct steal steal = {0};
+    struct state_interval wait = of_thread(STATE_PREEMPTED, 10, 50);
+    struct state_interval idle = of_cpu(&guest, STATE_IDLE, 0, 60, 0);
+
+    (void)state;
+    put(&steal, wait);
+    assert_int_equal(steal_put(&steal, &other_vm, &idle), 0);
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 0, 60, 9));
+    assert_int_equal(steal_put(&steal, NULL, &idle), 0);
+    expect_times(&steal, 0, 0, 40, 0, 0);
+    assert_null(steal_times(&steal, &other_vm, 0));
     steal_done(&steal);
 }
 
@@ -262,10 +281,10 @@ static void test_steal_waits(void **state)
     struct given given = {0};
     struct steal steal = {.put_wait = keep, .arg = &given};
     static const struct steal_wait expected[] = {
-        {&host, 0, STEAL_PARTS, 10, 12},  {&host, 0, STEAL_STOLEN, 12, 20},
-        {&host, 0, STEAL_PARTS, 20, 25},  {&host, 0, STEAL_STOLEN_IDLE, 25, 40},
-        {&host, 0, STEAL_STOLEN, 40, 50}, {&host, 0, STEAL_STOLEN, 60, 70},
-        {&host, 0, STEAL_PARTS, 70, 80},
+        {&vm, &host, 0, STEAL_PARTS, 10, 12},  {&vm, &host, 0, STEAL_STOLEN, 12, 20},
+        {&vm, &host, 0, STEAL_PARTS, 20, 25},  {&vm, &host, 0, STEAL_STOLEN_IDLE, 25, 40},
+        {&vm, &host, 0, STEAL_STOLEN, 40, 50}, {&vm, &host, 0, STEAL_STOLEN, 60, 70},
+        {&vm, &host, 0, STEAL_PARTS, 70, 80},
     };
 
     (void)state;
@@ -342,8 +361,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who),          cmocka_unit_test(test_who_in_any_order),
         cmocka_unit_test(test_who_too_many), cmocka_unit_test(test_who_long_ago),
-        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_waits),
-        cmocka_unit_test(test_steal_so_far), cmocka_unit_test(test_steal_bounds),
+        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_of_machines),
+        cmocka_unit_test(test_steal_waits),  cmocka_unit_test(test_steal_so_far),
+        cmocka_unit_test(test_steal_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
