@@ -151,6 +151,14 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
     if (*selected)
         text_printf(text, ", as far as it is selected by %s", selected);
     put_without_format(classes, text);
+    for (unsigned i = 0; i < classes->n_origins; i++)
+        if (classes->origins[i]->threads_only) {
+            text_put_literal(
+                text,
+                ", but for those of the threads that perf recorded alone, from which no states "
+                "follow; record all with perf record -a");
+            return;
+        }
     if (!*selected && are_in_text(needs, classes))
         text_put_literal(text, ", or their CPU is not; use perf script with -F +cpu");
     else if (!*selected)

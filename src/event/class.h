@@ -147,6 +147,8 @@ struct origin {
     unsigned n_cpus;                    /* 0: not in the format */
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
+    /* The tracer recorded certain threads only, and not all that concerns them: no state follows from its switches. */
+    bool threads_only;
     /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program
      * recorded; PID_UNKNOWN: Strata did, by an unknown process. */
     int32_t recorder_pid, agent_pid;

@@ -155,3 +155,37 @@ is $(($(cat three) - $(cat two))) 1
 grep -q 'three.data: perf did not record 1 of the 3 CPUs: what they did is unknown$' err || fail "$(cat err)"
 sleeps() { "$strata" sched -f json "$1" 2>/dev/null | jq '[.rows[].sleep // 0] | add'; }
 [ "$(sleeps two.data)" -gt 0 ] && is "$(sleeps three.data)" 0
+
+# What perf was asked to leave out: the tracer's word is in the attributes and the table of IDs. All states are unknown then; of rings that
+# were overwritten, what threads did before the last CPU begins.
+case="perf record -F, of a thread, --overwrite"
+python3 - "$here/../simulation" <<'PYTHON'
+import random, sys
+sys.path.insert(0, sys.argv[1])
+import machine, perf_stream
+rng = random.Random(5)
+made = machine.Machine(rng, 2, 0, 4, True, False)
+made.run(31 * machine.MILLI)
+for name, values in {"whole": {}, "freq": {"period": 300, "flags": perf_stream.FREQ}, "period": {"period": 2}, "thread": {"tid": 101},
+                     "overwrite": {"flags": perf_stream.WRITE_BACKWARD}, "overwritten": {"flags": perf_stream.WRITE_BACKWARD}}.items():
+    stream = perf_stream.PerfStream(made.host, 0, 30 * machine.MILLI, machine.MILLI)
+    for key, value in values.items():
+        setattr(stream, key, value)
+    if name == "overwritten":
+        del stream.cpus[1][:20]
+    stream.write(f"{name}.made")
+PYTHON
+for of in whole freq period overwrite overwritten; do
+    "$strata" sched -f json $of.made 2>$of.err >$of.json || fail "$of: $(cat $of.err)"
+done
+[ "$(jq '[.rows[].run // 0] | add' whole.json)" -gt 0 ] && [ "$(jq '[.rows[].sleep // 0] | add' whole.json)" -gt 0 ] || fail "whole"
+for of in freq period; do
+    is "$(jq '[.rows[] | .run, .wait, .sleep | select(. != null and . > 0)] | length' $of.json)" 0
+done
+grep -q 'freq.made: perf sampled tracepoints (-F, or -c above 1)' freq.err || fail "$(cat freq.err)"
+"$strata" sched thread.made >thread 2>thread.err && fail "states of a thread alone"
+grep -q 'those of the threads that perf recorded alone, from which no states follow' thread.err || fail "$(cat thread.err)"
+# Of 30 ms, CPU 1 has the last 10.
+"$strata" sched --states --events -f json overwritten.made >states 2>/dev/null || fail "states"
+begin=$("$strata" report --cpu 1 -n 1 overwritten.made 2>/dev/null | cut -d' ' -f1)
+is "$(jq --arg begin "$begin" '[.. | objects | select(.state? == "sleeping" and (.end_ns? // 9e18) < ($begin | tonumber * 1e9))] | length' states)" 0

@@ -8,7 +8,8 @@ from recording import BASE, Gap, Source
 # What samples hold: PERF_SAMPLE_IP, TID, TIME, CPU, PERIOD, RAW, IDENTIFIER.
 SAMPLE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 16
 READ_ID, SAMPLE_ID_ALL, USE_CLOCKID = 1 << 2, 1 << 18, 1 << 25
-COMM, LOST, SAMPLE_RECORD, ATTR, TRACING_DATA, ROUND, FEATURE = 3, 2, 9, 64, 66, 68, 80
+COMM, LOST, SAMPLE_RECORD, ATTR, TRACING_DATA, ROUND, ID_INDEX, FEATURE = 3, 2, 9, 64, 66, 68, 69, 80
+FREQ, WRITE_BACKWARD = 1 << 10, 1 << 27
 NRCPUS = 7
 NAMES = [path.partition("/")[2] for path in kernel_files.FORMATS]
 
@@ -47,6 +48,7 @@ def tracing_data():
 class PerfStream(Source):
     def __init__(self, kernel, begin, end, step):
         self.step, self.cut_at = step, None
+        self.period, self.flags, self.tid = 1, 0, -1  # of the events, as perf was asked to record
         super().__init__(kernel, begin, end)
 
     def pages_of(self, events):
@@ -109,12 +111,17 @@ class PerfStream(Source):
         n_cpus = self.kernel.n_cpus
         made = b"PERFILE2" + struct.pack("<Q", 16)
         for name in NAMES:
-            attr = struct.pack("<IIQQQQQII", 2, 128, kernel_files.IDS[name], 1, SAMPLE, READ_ID, SAMPLE_ID_ALL | USE_CLOCKID, 0, 0)
+            attr = struct.pack("<IIQQQQQII", 2, 128, kernel_files.IDS[name], self.period, SAMPLE, READ_ID,
+                               SAMPLE_ID_ALL | USE_CLOCKID | self.flags, 0, 0)
             attr = (attr + bytes(92 - len(attr)) + struct.pack("<i", 1)).ljust(128, b"\0")
             made += record(ATTR, attr + struct.pack(f"<{n_cpus}Q", *(self.id(name, cpu) for cpu in range(n_cpus))))
         made += record(FEATURE, struct.pack("<QII", NRCPUS, n_cpus, n_cpus))
         data = tracing_data()
         made += record(TRACING_DATA, struct.pack("<II", len(data), 0)) + data + bytes(-len(data) % 8)
+        if self.tid > 0:
+            ids = [self.id(name, cpu) for name in NAMES for cpu in range(n_cpus)]
+            made += record(ID_INDEX, struct.pack("<Q", len(ids)) +
+                           b"".join(struct.pack("<QQqq", number, 0, (number - 1) % n_cpus, self.tid) for number in ids))
         number = None
         for cpu, block in self.order():
             if number not in (None, block.number):

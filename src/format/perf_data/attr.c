@@ -108,6 +108,8 @@ int perf_attrs_add(struct perf_attrs *attrs, const uint8_t *p, size_t size,
     attr->sample_type = load_u64_swap(p + 24, attrs->swap);
     attr->read_format = load_u64_swap(p + 32, attrs->swap);
     attr->flags = load_flags(p + 40, attrs->big_endian);
+    attr->is_sampled = attr->type == EVENT_TRACEPOINT &&
+                       (attr->flags & ATTR_FREQ || load_u64_swap(p + 16, attrs->swap) > 1);
     attr->clockid = PERF_ATTR_CLOCKID_NONE;
     if (attr->flags & ATTR_USE_CLOCKID && size >= 96)
         attr->clockid = (int32_t)load_u32_swap(p + 92, attrs->swap);

@@ -30,6 +30,7 @@ struct perf_attr {
     uint32_t type;
     uint64_t config;
     uint64_t sample_type, read_format, flags;
+    bool is_sampled;  /* a tracepoint, of which not each event is in the file */
     int32_t clockid;  /* or PERF_ATTR_CLOCKID_NONE */
     const char *name; /* in the arena; NULL: not in the file */
     /* In a sample, from its body's start. */
@@ -50,6 +51,7 @@ struct perf_attrs {
     struct map by_id; /* + 1, as 0 is none */
     struct map cpus;  /* by ID: CPU + 1, where that is known */
     bool has_any_cpu; /* an ID is of a thread on any CPU */
+    bool has_threads; /* … or of a thread */
     /* Where the ID is that says whose record it is; NOWHERE: all are of the first attribute. */
     uint16_t id, end_id;
     bool swap, big_endian;

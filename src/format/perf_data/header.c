@@ -104,13 +104,14 @@ static int read_event_update(struct perf_data *perf, const struct perf_record *r
     return attr->name ? 0 : -ENOMEM;
 }
 
-/* On which CPU each event counts. */
+/* On which CPU each event counts, and of which thread; -1: of all. */
 static int read_id_index(struct perf_data *perf, const struct perf_record *record)
 {
     for (size_t at = 8; record->size >= at + 32; at += 32) {
         uint64_t id = load_u64_swap(record->body + at, perf->swap);
         uint64_t cpu = load_u64_swap(record->body + at + 16, perf->swap);
 
+        perf->attrs.has_threads |= (int32_t)load_u64_swap(record->body + at + 24, perf->swap) > 0;
         perf->attrs.has_any_cpu |= cpu >= PERF_CPUS_MAX;
         if (cpu < PERF_CPUS_MAX && map_put(&perf->attrs.cpus, id, (void *)(uintptr_t)(cpu + 1)) < 0)
             return -ENOMEM;

@@ -68,6 +68,8 @@ enum perf_read_bit {
 };
 
 /* Bits of the attribute's flags; format/perf_data/attr.c. */
+#define ATTR_FREQ (UINT64_C(1) << 10)
+#define ATTR_WRITE_BACKWARD (UINT64_C(1) << 27)
 #define ATTR_EXCLUDE_HOST (UINT64_C(1) << 19)
 #define ATTR_EXCLUDE_GUEST (UINT64_C(1) << 20)
 #define ATTR_SAMPLE_ID_ALL (UINT64_C(1) << 18)

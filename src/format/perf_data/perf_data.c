@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cpu_set.h"
 #include "base/macro.h"
 #include "format/perf_data/reader.h"
 
@@ -294,6 +295,14 @@ static const char *perf_hint(const struct source *source)
     if (perf->n_unrecorded)
         say(perf, "perf did not record %u of the %u CPUs: what they did is unknown",
             perf->n_unrecorded, perf->features.n_cpus);
+    if (perf->is_sampled)
+        say(perf, "perf sampled tracepoints (-F, or -c above 1): most of their events are not in "
+                  "the file, "
+                  "so that what happened is unknown");
+    if (perf->attrs.has_threads)
+        say(perf, "perf recorded certain threads alone: what these and others did meanwhile is "
+                  "unknown; perf record -a "
+                  "records all");
     if (perf->n_throttled)
         say(perf,
             "the kernel throttled sampling, so that samples are missing (%" PRIu64
@@ -465,9 +474,9 @@ static int make_origins(struct perf_data *perf)
     return 0;
 }
 
-int perf_data_open(struct input *in, const char *name, struct catalogue *catalogue,
-                   const struct reader_options *options, struct source **ret_source,
-                   struct error *error)
+static int open_reader(struct input *in, const char *name, struct catalogue *catalogue,
+                       const struct reader_options *options, struct source **ret_source,
+                       struct error *error)
 {
     static const struct source_ops ops = {
         .next = perf_next,
@@ -506,5 +515,63 @@ int perf_data_open(struct input *in, const char *name, struct catalogue *catalog
         return error_set(error, r, name, "%s", error_text(r));
     }
     *ret_source = &perf->source;
+    return 0;
+}
+
+/* ---- What was overwritten ---- */
+
+/* The latest time at which the data of one of its CPUs begin; 0: no data. */
+static int64_t find_last_begin(struct source *source, unsigned n_cpus)
+{
+    struct cpu_set seen = {0};
+    const struct item *items;
+    int64_t begin = 0;
+    int n;
+
+    while ((n_cpus == 0 || cpu_set_count(&seen) < n_cpus) && (n = source_next(source, &items)) > 0)
+        for (int i = 0; i < n; i++) {
+            if (items[i].kind != ITEM_EVENT || (uint32_t)items[i].cpu >= CPU_SET_MAX ||
+                cpu_set_has(&seen, (uint32_t)items[i].cpu))
+                continue;
+            cpu_set_add(&seen, (uint32_t)items[i].cpu);
+            begin = MAX(begin, items[i].time);
+        }
+    return begin;
+}
+
+/* With --overwrite, perf kept the end of what it had of each CPU: the file is read once before to find where these begin. */
+static void note_overwritten(struct perf_data *perf, const struct reader_options *options)
+{
+    struct catalogue catalogue = {0};
+    struct error error = {0};
+    struct source *source;
+    struct input in;
+
+    perf->origin->kernel.origin.lost_uncounted = true;
+    if (!perf->in.seekable || perf->in.fd < 0 ||
+        input_open(&in, perf->in.path, perf->in.capacity, &error) < 0)
+        return;
+    if (open_reader(&in, perf->path, &catalogue, options, &source, &error) >= 0) {
+        perf->origin->kernel.origin.lost_begin = find_last_begin(source, perf->features.n_cpus);
+        source_free(source);
+    }
+    catalogue_done(&catalogue);
+}
+
+int perf_data_open(struct input *in, const char *name, struct catalogue *catalogue,
+                   const struct reader_options *options, struct source **ret_source,
+                   struct error *error)
+{
+    int r = open_reader(in, name, catalogue, options, ret_source, error);
+    struct perf_data *perf;
+
+    if (r < 0)
+        return r;
+    perf = of(*ret_source);
+    for (unsigned i = 0; i < perf->attrs.n; i++)
+        if (perf->attrs.list[i]->flags & ATTR_WRITE_BACKWARD) {
+            note_overwritten(perf, options);
+            break;
+        }
     return 0;
 }

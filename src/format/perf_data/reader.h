@@ -79,6 +79,7 @@ struct perf_data {
     struct text made; /* the payload of an event that has its fields with it */
     struct order *order;
     unsigned n_unrecorded; /* CPUs */
+    bool is_sampled;       /* between any two events of a CPU, others are missing */
     int64_t first_time;    /* of all samples so far; INT64_MAX: there was none */
     int64_t max_time;      /* of all records so far; TIME_UNKNOWN: none had one */
     int64_t limit;         /* items up to it can be lent */

@@ -214,8 +214,22 @@ static int handle_lost_samples(struct perf_data *perf, const struct perf_record 
     return 0;
 }
 
-/* From the first sample on: the CPUs that perf was not asked to record, as by -C. Its table of IDs names the others. */
-static _cold_ int put_unrecorded(struct perf_data *perf, int64_t time)
+/* From TIME on, what CPU did is unknown. */
+static int put_open_loss(struct perf_data *perf, int32_t cpu, int64_t time)
+{
+    struct perf_cpu *of = get_cpu(perf, cpu);
+    struct item item;
+
+    if (!of)
+        return -ENOMEM;
+    of->last = time;
+    item = make_loss(perf, of, LOSS_DROPPED, time, LOST_UNKNOWN);
+    item.is_open = true;
+    return put_loss_item(perf, of, &item);
+}
+
+/* The CPUs that perf was not asked to record, as by -C. Its table of IDs names the others. */
+static int put_unrecorded(struct perf_data *perf, int64_t time)
 {
     unsigned n = MIN(perf->features.n_cpus, CPU_SET_MAX);
     struct cpu_set recorded = {0};
@@ -230,19 +244,27 @@ static _cold_ int put_unrecorded(struct perf_data *perf, int64_t time)
         if ((uintptr_t)cpu <= n)
             cpu_set_add(&recorded, (uint32_t)((uintptr_t)cpu - 1));
     perf->n_unrecorded = cpu_set_count(&recorded) > 0 ? n - MIN(n, cpu_set_count(&recorded)) : 0;
-    for (unsigned i = 0; i < n && r == 0 && perf->n_unrecorded > 0; i++) {
-        struct perf_cpu *none = cpu_set_has(&recorded, i) ? NULL : get_cpu(perf, (int32_t)i);
-        struct item item;
+    for (unsigned i = 0; i < n && r == 0 && perf->n_unrecorded > 0; i++)
+        if (!cpu_set_has(&recorded, i))
+            r = put_open_loss(perf, (int32_t)i, time);
+    return r;
+}
 
-        if (cpu_set_has(&recorded, i))
-            continue;
-        if (!none)
-            return -ENOMEM;
-        none->last = time;
-        item = make_loss(perf, none, LOSS_DROPPED, time, LOST_UNKNOWN);
-        item.is_open = true;
-        r = put_loss_item(perf, none, &item);
-    }
+/* From the first sample on, at TIME: what perf was asked to leave out. */
+static _cold_ int put_left_out(struct perf_data *perf, int64_t time)
+{
+    unsigned n = MIN(perf->features.n_cpus, CPU_SET_MAX);
+    int r = 0;
+
+    for (unsigned i = 0; i < perf->attrs.n; i++)
+        perf->is_sampled |= perf->attrs.list[i]->is_sampled;
+    perf->origin->kernel.origin.threads_only = perf->attrs.has_threads;
+    if (!perf->is_sampled)
+        return put_unrecorded(perf, time);
+    if (n == 0)
+        return put_open_loss(perf, CPU_UNKNOWN, time);
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = put_open_loss(perf, (int32_t)i, time);
     return r;
 }
 
@@ -288,6 +310,8 @@ int perf_handle_end(struct perf_data *perf)
     for (unsigned i = 0; i < perf->n_cpus && r == 0; i++)
         if (perf->cpus[i].is_damaged)
             r = put_damage(perf, &perf->cpus[i], MAX(perf->cpus[i].last, perf->lent), true);
+    for (unsigned i = 1; i < perf->n_cpus && r == 0 && perf->is_sampled; i++)
+        r = put_open_loss(perf, (int32_t)i - 1, MAX(perf->cpus[i].last, perf->lent));
     return r == 0 && perf->ends_inside && perf->first_time != INT64_MAX ? put_unseen(perf) : r;
 }
 
@@ -550,11 +574,15 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
             return r;
     }
     if (unlikely(cpu->last == TIME_UNKNOWN)) {
-        r = perf->first_time == INT64_MAX ? put_unrecorded(perf, time) : 0;
+        r = perf->first_time == INT64_MAX ? put_left_out(perf, time) : 0;
         if (r < 0)
             return r;
         cpu = get_cpu(perf, item.cpu); /* they may have moved */
         perf->first_time = MIN(perf->first_time, time);
+    } else if (unlikely(perf->is_sampled)) {
+        r = put_loss(perf, cpu, MAX(time, cpu->last), LOST_UNKNOWN);
+        if (r < 0)
+            return r;
     }
     cpu->last = time;
     cpu->held = NULL;

@@ -294,6 +294,9 @@ static int read_buffer(struct dat_reader *r, unsigned id, const uint8_t *p, uint
     if (!clock)
         return dat_error(r, "the name of a buffer's clock has no end");
     buffer->clock = ftrace_clock(clock, strlen(clock));
+    /* trace-cmd 3.1 writes this for an instance, whatever its clock is, and the right one into the option of all buffers. */
+    if (strcmp(clock, "local") == 0 && r->file->has_clock_text && r->file->clock.name)
+        buffer->clock = r->file->clock;
     return buffer->is_text ? 0 : read_buffer_cpus(r, p, end, buffer);
 }
 
