@@ -289,8 +289,8 @@ int coverage_put_selected(struct coverage *coverage, const struct selection *sel
     for (i = 0; i < n; i++) {
         struct item loss = items[i];
 
-        if (likely(loss.kind == ITEM_EVENT) || loss.since == TIME_UNKNOWN ||
-            !selection_has_time(select, loss.since) || selection_has_time(select, loss.time))
+        if (likely(loss.kind == ITEM_EVENT) || loss.since == TIME_UNKNOWN || !select->started ||
+            loss.since >= select->rows_to || loss.time < select->rows_to)
             continue;
         loss.time = select->rows_to - 1;
         if (coverage_put(coverage, &loss, 1) < 0)

@@ -445,8 +445,6 @@ static int find_last(const struct split_options *options, int64_t *ret_time)
             last = MAX(last, opening->items[i].time);
         r = next_run(opening);
     } while (r > 0);
-    if (options->select->to.given)
-        last = MIN(last, opening->selection.to);
     free_opening(opening);
     *ret_time = last;
     return r;
@@ -526,8 +524,6 @@ static bool has_left_out(const struct split *split)
 {
     int64_t newest = INT64_MIN;
 
-    if (split->options->select->to.given)
-        return false;
     for (const struct split_part *part = split->parts; part; part = part->next)
         newest = MAX(newest, part->position);
     for (const struct split_opening *opening = split->openings; opening; opening = opening->next)
@@ -542,6 +538,7 @@ bool split_can(const struct trace *trace, const struct split_options *options)
 
     trace_progress(trace, &done, &total);
     if (options->n_threads < 2 || trace->n_pipes > 0 || options->select->limited ||
+        options->select->to.given || /* a loss may reach beyond it: open_losses.h */
         (trace->n_inputs > 1 && !trace->host_time) || (!options->eager && total < BYTES_MIN))
         return false;
     for (unsigned i = 0; i < options->n_paths; i++) {

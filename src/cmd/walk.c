@@ -309,6 +309,21 @@ static int flush(struct walk *walk, struct error *error)
     return r;
 }
 
+/* Of N items that are selected, or passed over: the losses that have begun, and not ended before --until. */
+static int note_open_losses(struct walk *walk, const struct item *items, unsigned n)
+{
+    const struct selection *selection = walk->selection;
+    int r = 0;
+
+    if (likely(!selection->options->to.given && !selection->options->limited))
+        return 0;
+    for (unsigned i = 0; i < n && r == 0; i++)
+        if (unlikely(items[i].kind == ITEM_LOSS || items[i].before_loss) &&
+            (!selection->started || items[i].time < selection->to))
+            r = open_losses_put(&walk->open_losses, &items[i]);
+    return r;
+}
+
 /* Of what is not selected, the begins of losses that are. */
 static int put_loss_begins(struct walk *walk, const struct item *items, unsigned n)
 {
@@ -332,6 +347,8 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         if (run < 0)
             return run;
         r = put_loss_begins(walk, items + skipped, i - skipped);
+        if (r == 0)
+            r = note_open_losses(walk, items + skipped, i + (unsigned)run - skipped);
         if (r < 0)
             return error_set(error, r, NULL, "out of memory");
         if (run == 0)
@@ -350,8 +367,33 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
             return error_set(error, r, NULL, "out of memory");
         }
         i += (unsigned)run;
+        walk->last_selected = items[i - 1].time;
     }
     return 0;
+}
+
+/* Puts the losses that reach beyond what was selected, as far as they are in it. */
+static int put_open_losses(struct walk *walk, struct error *error)
+{
+    const struct selection *selection = walk->selection;
+    bool is_full = selection->options->limited && selection->left == 0;
+    int64_t end = is_full              ? walk->last_selected
+                  : selection->of_rows ? walk->last_time
+                                       : selection->to - 1;
+    int r = 0;
+
+    for (unsigned i = 0; i < walk->open_losses.n && r >= 0 && walk->has_selected; i++) {
+        struct item loss = open_loss_item(&walk->open_losses.items[i], end);
+
+        if (loss.since < end && selection_has_loss_after(walk->selection, &loss))
+            r = sink_put(walk->sink, &loss, 1);
+    }
+    if (r < 0) {
+        if (walk->sink->error.code)
+            *error = walk->sink->error;
+        r = error_set(error, r, NULL, "out of memory");
+    }
+    return r;
 }
 
 unsigned walk_input_of(void *arg, const struct origin *origin)
@@ -421,6 +463,9 @@ int walk_through(struct walk *walk)
         }
     }
     trace_stop_ahead(trace);
+    if (r >= 0)
+        r = put_open_losses(walk, &error);
+    open_losses_done(&walk->open_losses);
     if (r >= 0)
         r = flush(walk, &error);
     else

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/select_options.h"
+#include "cmd/open_losses.h"
 #include "print/json_writer.h"
 #include "trace/trace.h"
 
@@ -89,6 +90,8 @@ struct walk {
     bool has_events, has_selected;
     bool sought;                   /* the trace was not read from its beginning on */
     int64_t first_time, last_time; /* of events, in ticks of the clock */
+    int64_t last_selected;         /* item */
+    struct open_losses open_losses;
     struct clock clock;
 };
 

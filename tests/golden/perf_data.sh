@@ -188,4 +188,6 @@ grep -q 'those of the threads that perf recorded alone, from which no states fol
 # Of 30 ms, CPU 1 has the last 10.
 "$strata" sched --states --events -f json overwritten.made >states 2>/dev/null || fail "states"
 begin=$("$strata" report --cpu 1 -n 1 overwritten.made 2>/dev/null | cut -d' ' -f1)
-is "$(jq --arg begin "$begin" '[.. | objects | select(.state? == "sleeping" and (.end_ns? // 9e18) < ($begin | tonumber * 1e9))] | length' states)" 0
+is "$(jq -s --argjson begin "$begin" '[.[] | select(.key.state == "sleeping" and .end_ns < $begin * 1e9)] | length' states)" 0
+"$strata" sched --states --events -f json whole.made | jq -se --argjson begin "$begin" \
+    'any(.[]; .key.state == "sleeping" and .end_ns < $begin * 1e9)' >/dev/null || fail "nothing sleeps before"

@@ -32,3 +32,42 @@ mkdir cut
 mv guest trace.json cut
 truncate -s $((size / 4096 / 2 * 4096)) cut/guest/cpu1.raw
 check lost --keep-going cut
+
+# A loss is found when it ends. Where reading stops before that, at --until or --limit, and of an export, it is there all the same.
+case="a loss that goes beyond what is read"
+python3 - "$here/../simulation" <<'PYTHON' || fail "the machine"
+import random, sys
+sys.path.insert(0, sys.argv[1])
+import kernel_files, machine
+from recording import BASE, Source
+made = machine.Machine(random.Random(8), 2, 0, 4, True, False)
+made.run(61 * machine.MILLI)
+host = Source(made.host, 0, 60 * machine.MILLI)
+pages = len(host.cpus[1])
+host.lose(1, pages // 5, pages * 3 // 5, True)
+(gap,) = host.gaps
+kernel_files.write_manifest("beyond", [host.write("beyond")])
+third = (gap.until - gap.since) // 3
+n = sum(e.time < gap.since + third for e in host.events())
+print(f"{(BASE + gap.since + third) / 1e9:.9f} {(BASE + gap.until - third) / 1e9:.9f} {n}", file=open("places", "w"))
+PYTHON
+read -r from until n <places
+# on_cpu1 WHAT TRACE OPTION...: the share of CPU 1's time that is WHAT.
+on_cpu1() {
+    of=$1
+    shift
+    "$strata" sched --by cpu -f json "$@" 2>/dev/null | jq ".rows[] | select(.key.cpu == 1).${of}_share"
+}
+[ "$(on_cpu1 unknown beyond --from "$from" --until "$until")" = 1 ] || fail "$(on_cpu1 unknown beyond --from "$from" --until "$until")"
+on_cpu1 unknown beyond --limit "$n" | jq -e '. > 0.3' >/dev/null || fail "--limit: $(on_cpu1 unknown beyond --limit "$n")"
+for verb in stat irq summary; do
+    "$strata" $verb --from "$from" --until "$until" beyond >out 2>&1 || fail "$verb: $(cat out)"
+    grep -q ' place' out || fail "$verb does not say that events were lost: $(cat out)"
+done
+"$strata" irq -f json --from "$from" --until "$until" beyond | jq -e '.covered_ns * 10 < .duration_ns * 6' >/dev/null || fail "what irq covers"
+"$strata" stat --strict --from "$from" --until "$until" beyond >out 2>&1 && fail "--strict"
+for to in ctf trace.dat; do
+    rm -rf exported
+    "$strata" export --to $to -o exported --until "$from" beyond 2>err || fail "$(cat err)"
+    on_cpu1 unknown exported | jq -e '. > 0.3' >/dev/null || fail "$to: $(on_cpu1 unknown exported)"
+done

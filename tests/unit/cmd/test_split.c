@@ -208,12 +208,11 @@ static void test_parts(void **state)
         assert_true(parts >= 2);
         assert_all(parts, 0, EVENTS);
     }
-    /* From 1.001 s to 2.000999999 s by the trace's clock. */
+    /* From 1.001 s on by the trace's clock. */
     assert_int_equal(select_parse_time(&select.from, "1.001", &error), 0);
-    assert_int_equal(select_parse_time(&select.to, "2.000999999", &error), 0);
     assert_int_equal(run(&files, &select, &parts), 0);
     assert_true(parts >= 2);
-    assert_all(parts, 100000, 200000);
+    assert_all(parts, 100000, EVENTS);
     remove_files(&files);
 }
 
