@@ -320,6 +320,8 @@ static double cpu_lost(const struct coverage *coverage, const struct source_cove
     /* Without CPUs, other streams may go on: their events count. */
     if (!has_cpu)
         since = MAX(since, cpu->last);
+    else if (cpu->last != TIME_UNKNOWN && !origin_is_recorded_to_end(source->origin))
+        since = MIN(since, MAX(cpu->last, begin));
     lost += since < end ? (double)end - (double)since : 0;
     if (from == 0 || !has_cpu || cpu->first == TIME_UNKNOWN || cpu->begins_lost)
         return lost;

@@ -16,7 +16,8 @@
  * A loss without an end (item->is_open) goes on to the last event of the trace; of a source without CPUs, from its last event on.
  * What a loss takes after the last event of the trace does not count: that time is not in the trace's duration. So 0 <= covered <=
  * recorded <= duration. The time before the first event of a source is not lost. Where its CPUs begin at different times
- * (origin->complete_from), the time of each before its own first event is.
+ * (origin->complete_from), the time of each before its own first event is; and where nothing says that they were recorded to the end
+ * (origin_is_recorded_to_end()), the time of each after its own last event.
  * Not thread-safe. */
 
 #include "analysis/losses.h"

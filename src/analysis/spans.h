@@ -8,7 +8,8 @@
  *  P2  A span is complete only if nothing was lost that could have been its end: no loss of the source of its end,
  *      on the place of the span (its CPU; any CPU where it has none), came between begin and end. Rules with `unique`
  *      keys are exempt. After a loss without an end (item->is_open), each later span counts as having met it. So does each span
- *      from the begin of a loss, where its reader says that (item->before_loss), to its end; and, before what is kept of all CPUs
+ *      from the begin of a loss, where its reader says that (item->before_loss), to its end, or to the end of the trace where its CPU
+ *      has no more data and was not recorded to the end (origin_is_recorded_to_end()); and, before what is kept of all CPUs
  *      of a kernel begins (origin->complete_from), each that may end on another CPU (SPAN_EARLY). A span of a thread that has not
  *      left its CPU meanwhile, as switches show, met the losses of that CPU only. A span is SPAN_OPEN only if the same holds up to the end of the
  *      trace, also of `unique` keys, and of each source that steps after its first may be of. Of a kernel that recorded

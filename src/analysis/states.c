@@ -442,12 +442,6 @@ static void put_cut(struct state_source *source, int32_t number)
     cpu->is_cut = true;
 }
 
-/* Whether all that its CPUs did up to its last event was recorded, as far as is known (T10). */
-static bool is_recorded_to_end(const struct state_source *source)
-{
-    return !source->origin->is_live && (!source->is_xen || source->origin->known_until != 0);
-}
-
 /* CPU lost events up to TIME. Returns since when. */
 static int64_t lose_cpu(struct state_source *source, struct state_cpu *cpu, const struct item *item,
                         int64_t time)
@@ -574,7 +568,7 @@ static int64_t recorded_until(const struct state_source *source)
 {
     int64_t until = source->last;
 
-    for (unsigned i = 0; i < source->n_seen && !is_recorded_to_end(source); i++)
+    for (unsigned i = 0; i < source->n_seen && !origin_is_recorded_to_end(source->origin); i++)
         until = MIN(until, source->cpus[source->seen_cpus[i]].last);
     return until;
 }
@@ -584,7 +578,7 @@ static void finish_thread(struct state_source *source, struct state_thread *thre
     const struct state_cpu *cpu =
         thread->now.state == STATE_RUNNING ? state_cpu_get(source, thread->now.cpu) : NULL;
 
-    if (cpu && !is_recorded_to_end(source))
+    if (cpu && !origin_is_recorded_to_end(source->origin))
         until = cpu->last;
     state_thread_check(source, thread, source->last);
     if (thread->now.state != STATE_UNKNOWN)
@@ -607,7 +601,8 @@ static void finish_source(struct state_source *source)
         struct state_cpu *cpu = &source->cpus[i];
 
         if (cpu->known && cpu->state != STATE_UNKNOWN) {
-            int64_t end = is_recorded_to_end(source) ? source->last : MAX(cpu->last, cpu->since);
+            int64_t end = origin_is_recorded_to_end(source->origin) ? source->last
+                                                                    : MAX(cpu->last, cpu->since);
 
             state_cpu_end(source, cpu, end, false);
             state_cpu_unknown(source, cpu, end, source->last);

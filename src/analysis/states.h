@@ -31,9 +31,8 @@
  *  T9  In a source that has switches, what is unknown is an interval, too: of CPUs, vCPUs and domains from the first event of
  *      the source to its last, of a thread from the first event that names it until it ends. Between two vCPUs, a CPU of Xen is
  *      in no state, and has no interval.
- *  T10 Of a source that is still recorded (origin->is_live), and of Xen's where nothing says until when all was recorded
- *      (origin->known_until), what a CPU did after its last event is unknown, as is what threads did that were not on a CPU after
- *      the CPU whose events end first.
+ *  T10 Of a source that is not known to be recorded to the end (origin_is_recorded_to_end()), what a CPU did after its last event
+ *      is unknown, as is what threads did that were not on a CPU after the CPU whose events end first.
  *  T11 What a domain was follows from what its vCPUs were. It is given late, as vCPUs that were not met yet have been in some
  *      state all the time.
  *  T12 A thread or vCPU that begins or stops to run by an event does so outside of a guest. The first entry or exit of a run

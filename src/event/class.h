@@ -184,6 +184,13 @@ struct origin {
     int64_t known_until;
 };
 
+/* Whether all that the CPUs of ORIGIN did up to its last event was recorded, as far as is known: what a CPU has no event of did not
+ * happen. Otherwise each CPU is recorded from its first event to its last. */
+static inline bool origin_is_recorded_to_end(const struct origin *origin)
+{
+    return !origin->is_live && (origin->layer != LAYER_HYPERVISOR || origin->known_until != 0);
+}
+
 struct event_class {
     const char *name;
     const char *group; /* the kernel's "system", QEMU's file group; NULL: none */

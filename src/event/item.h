@@ -49,7 +49,8 @@ struct item {
         uint32_t comm;
     };
     uint8_t kind; /* enum item_kind */
-    /* The next item of its CPU is a loss, which its reader has found already. Losses come at their end: others happen meanwhile. */
+    /* The next item of its CPU is a loss, which its reader has found already. Losses come at their end: others happen meanwhile.
+     * Or nothing follows, and the CPU is not recorded from here on (origin_is_recorded_to_end()). */
     bool before_loss;
     union {
         uint8_t reader_byte; /* event: for the reader's own put_text */

@@ -31,4 +31,13 @@ case " $(exits made/intel.raw) " in *" ept_violation hlt ept_violation "*) ;; *)
 # What the user says holds.
 [ "$(exits --cpu-vendor amd made/neither.raw)" != "0 48 50" ] || fail "--cpu-vendor"
 "$strata" info --cpu-vendor amd made/intel.raw | grep 'by the reasons' && fail "info with --cpu-vendor"
+
+# The exit at 2000 may have ended on CPU 0, which is recorded up to there, and the one at 9300 on CPU 0 while the vCPU was away.
+case="the records of a CPU end early"
+"$strata" exits --events -f json made/ends.raw 2>/dev/null | grep begin_ticks >out
+[ "$(sed 's/,$//' out | jq -c '[.begin_ticks,.end_ticks]' | paste -sd' ')" = "[1000,1100] [9100,9200]" ] || fail "exits: $(cat out)"
+"$strata" exits -f json made/ends.raw | jq -e '.unpaired.lost == 3 and .covered_ticks == 9600 - (100 + 8000) / 2' >/dev/null ||
+    fail "what is not counted"
+"$strata" export --to ctf -o ends.ctf made/ends.raw 2>/dev/null || fail "export"
+"$strata" exits -f json ends.ctf 2>/dev/null | jq -e '.unpaired.lost == 3 and .rows[0].n == 2' >/dev/null || fail "CTF"
 exit 0

@@ -267,6 +267,13 @@ static int at_end(struct ctf *c, unsigned *n)
     return give_up(c, r, c->in.ended, n);
 }
 
+/* Nothing follows the last of N items: the CPU of an event may not be recorded from here on. */
+static void note_end(struct ctf *c, unsigned n)
+{
+    if (n > 0 && c->items[n - 1].kind == ITEM_EVENT)
+        c->items[n - 1].before_loss = !origin_is_recorded_to_end(ctf_origin_of(c));
+}
+
 /* The last one of N items is lent with those of the next run. */
 static int hold_last(struct ctf *c, unsigned *n)
 {
@@ -333,7 +340,9 @@ static int ctf_next(struct source *source, const struct item **ret_items)
             bool is_last =
                 c->in.ended && input_buffered(&c->in) == 0 && c->files.next == c->files.n;
 
-            if (has_ended && !is_last) {
+            if (has_ended && is_last)
+                note_end(c, n);
+            else if (has_ended) {
                 r = hold_last(c, &n);
                 if (r < 0)
                     return c->failed = r;
@@ -355,8 +364,10 @@ static int ctf_next(struct source *source, const struct item **ret_items)
             return r < 0 ? r : (int)n;
         /* A loss at the begin of the next file may follow what was held. */
         r = ctf_next_file(c);
-        if (r == 0 && n > 0)
+        if (r == 0 && n > 0) {
+            note_end(c, n);
             return (int)n;
+        }
         if (r <= 0)
             return c->failed = r;
     }

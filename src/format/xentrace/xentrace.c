@@ -459,8 +459,8 @@ static void cpu_seek(struct source *source, int64_t time)
     cpu_source(source)->seek_time = time;
 }
 
-/* Whether the next record of the CPU is a loss. Mostly it is the first of a window: Xen reports what it had no room for when
- * there is room again. */
+/* Whether the next record of the CPU is a loss, or there is none, and others may go on: the CPU is recorded up to here only. Mostly a loss is the
+ * first record of a window: Xen reports what it had no room for when there is room again. */
 static bool loss_follows(struct cpu_source *s)
 {
     struct xentrace_cursor cursor = s->cursor;
@@ -484,7 +484,8 @@ static bool loss_follows(struct cpu_source *s)
     }
     if (s->left == 0) {
         if (xentrace_windows_next(&s->x->windows, &cursor, s->cpu, &window, &error) <= 0)
-            return is_cut(s->x);
+            return is_cut(s->x) ||
+                   (s->x->reading > 1 && !origin_is_recorded_to_end(s->x->classes.origin));
         offset = window.offset;
     }
     return xentrace_windows_read(&s->x->windows, offset, header, sizeof header, &error) ==
