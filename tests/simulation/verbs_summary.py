@@ -50,13 +50,14 @@ def check_cell(what, heading, cell, row):
     require(true is not None and abs(number[0] - true * scale) <= 0.51 * number[1] + abs(true) * scale * 1e-5, f"{what}: {heading} '{cell}'", true)
 
 
-def check_table(what, lines, rows):
-    """The lines of a table are the first of ROWS."""
+def check_table(what, lines, result):
+    """The lines of a table are the first of RESULT's rows, up to its notes, and state how many more there are."""
+    rows = result["rows"]
     heads = [(match[0], match.end()) for match in re.finditer(r"\S+", lines[0])]
     first = next(i for i, (head, _) in enumerate(heads) if head in COLUMNS)
     n = 0
     for line, row in zip(lines[1:], rows):
-        if line.startswith("    ") or not line.strip():
+        if line.startswith("    ") or not line.strip() or line in result["notes"]:
             break
         n += 1
         at = heads[first - 1][1]
@@ -65,7 +66,8 @@ def check_table(what, lines, rows):
             require(cells, f"{what}: {head} has no cell", line)
             check_cell(f"{what}: {row['key']}", head, cells[-1], row)
             at = end
-    require(n > 0 or not rows, f"{what}: no rows", lines[:3])
+    more = next((int(match[1]) for line in lines[n + 1:] if (match := re.fullmatch(r" +(\d+) more rows?", line))), 0)
+    require(n + more == len(rows) and (n > 0 or not rows), f"{what}: {n} rows and {more} more of {len(rows)}", lines[:n + 3])
 
 
 def check_text(text, results):
@@ -80,7 +82,7 @@ def check_text(text, results):
         # Tasks of Xen are its vCPUs, which have a table.
         if result["result"]["rows"] and (lines or result["command"] != "sched" or "hypervisor" not in text):
             require(lines, f"summary: no table of {result['command']}", list(sections))
-            check_table(f"summary: {result['command']}", lines, result["result"]["rows"])
+            check_table(f"summary: {result['command']}", lines, result["result"])
 
 
 def check_findings(summary):

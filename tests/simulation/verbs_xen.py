@@ -18,6 +18,10 @@ class XenTruth:
         self.file = file
         self.visible = file.visible()
         self.first, self.last = self.visible[0].time, self.visible[-1].time
+        # Each CPU is recorded from its first record to its last.
+        recorded = [records for records in file.cpus if records]
+        self.all_since = max(records[0].time for records in recorded)
+        self.all_until = min(records[-1].time for records in recorded)
         self.vcpus = {v.name: v for v in file.xen.vcpus}
         self.spans = {s.begin: s for s in file.xen.spans}
         self.n_begins = sum(r.data[0] == 2 and r.data[2] & 0xf == 8 for r in self.visible)
@@ -25,6 +29,12 @@ class XenTruth:
 
     def is_near_gap(self, begin, end):
         return any((until is None or until >= begin) and since <= end for _, since, until in self.file.gaps)
+
+    def is_recorded(self, span):
+        """Whether no CPU on which SPAN may have ended is without records meanwhile: any, or if its vCPU stays where it is, that one."""
+        states = self.vcpus[span.pid].states
+        stays = overlap(states, span.begin, span.end, ("running",), self.file.end) == span.end - span.begin
+        return stays or (self.all_since <= span.begin and span.end <= self.all_until)
 
 
 class XenCase(Case):
@@ -51,7 +61,8 @@ def check_exits(case, truth):
         listed[span.begin] = span
     for span in truth.spans.values():
         # Which vCPU runs is known from the first change on.
-        if truth.first + 2000000 <= span.begin and span.end and span.end <= truth.last and not truth.is_near_gap(span.begin - 2000000, span.end):
+        if (truth.first + 2000000 <= span.begin and span.end and span.end <= truth.last and
+                not truth.is_near_gap(span.begin - 2000000, span.end) and truth.is_recorded(span)):
             require(span.begin in listed, f"exits: {span.key} of {span.pid} at {span.begin}..{span.end} is not counted")
     for row in result["rows"]:
         spans = [s for s in listed.values() if NAMES.get(s.key, s.key) == row["key"]["reason"]]
