@@ -143,6 +143,7 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
     steps->switches = steps->thread_end.may && steps->thread_end.state >= 0;
     if (spans->has_vcpus && class->origin->layer == LAYER_HYPERVISOR)
         steps->switches = strncmp(class->name, "running_to_", strlen("running_to_")) == 0;
+    steps->is_nothing = steps->n == 0 && !steps->thread_end.may && !steps->switches;
     spans->classes[class->index] = steps;
     return 0;
 }

@@ -24,6 +24,7 @@ struct class_steps {
     unsigned n;
     struct kernel_thread_end thread_end;
     bool switches;          /* its CPU comes to run another thread, or vCPU */
+    bool is_nothing;        /* by all rules: its events are passed over */
     struct step_use uses[]; /* ends before begins: an event may be both */
 };
 

@@ -720,6 +720,21 @@ static int end_thread(struct spans *spans, const struct class_steps *steps, cons
     return likely(pid == PID_UNKNOWN) ? 0 : span_sources_end_thread(spans, item, pid);
 }
 
+/* What ITEM is by USE, and by those of the same rule that follow it. */
+static inline int put_use(struct spans *spans, const struct step_use *use, const struct item *item,
+                          const struct source_losses *source)
+{
+    struct key key;
+
+    if (use->step > 0)
+        return put_step(spans, use, use->n_same, item, source);
+    if (unlikely(spans->rule_keys[use->rule].went_on))
+        spans->rule_keys[use->rule].went_on = false;
+    else if (can_use(spans, use, item, source, &key))
+        return begin(spans, use, item, &key, source);
+    return 0;
+}
+
 static int put_steps(struct spans *spans, const struct class_steps *steps, const struct item *item)
 {
     struct source_losses *source = get_source(spans, item->origin);
@@ -729,17 +744,10 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
     if (unlikely(source->complete == SPAN_LOSS_HAS_BEGUN) &&
         item->time >= item->origin->complete_from)
         span_sources_complete(spans, source);
-    for (unsigned i = 0; i < steps->n; i += steps->uses[i].step == 0 ? 1 : steps->uses[i].n_same) {
-        const struct step_use *use = &steps->uses[i];
-        struct key key;
-        int r = 0;
+    for (const struct step_use *use = steps->uses, *end = use + steps->n; use != end;
+         use += use->step == 0 ? 1 : use->n_same) {
+        int r = put_use(spans, use, item, source);
 
-        if (use->step > 0)
-            r = put_step(spans, use, use->n_same, item, source);
-        else if (unlikely(spans->rule_keys[use->rule].went_on))
-            spans->rule_keys[use->rule].went_on = false;
-        else if (can_use(spans, use, item, source, &key))
-            r = begin(spans, use, item, &key, source);
         if (unlikely(r < 0))
             return r;
     }
@@ -759,7 +767,7 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
-        const struct class_steps *steps;
+        const struct class_steps *steps = NULL;
         int r = 0;
 
         if (unlikely(item->kind != ITEM_EVENT)) {
@@ -770,16 +778,19 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
                 return r;
             continue;
         }
-        if (unlikely(item->class->index >= spans->n_classes ||
-                     !spans->classes[item->class->index])) {
+        if (likely(item->class->index < spans->n_classes))
+            steps = spans->classes[item->class->index];
+        if (unlikely(!steps)) {
             r = find_steps(spans, item->class);
             if (r < 0)
                 return r;
+            steps = spans->classes[item->class->index];
         }
-        steps = spans->classes[item->class->index];
+        if (steps->is_nothing && !item->before_loss)
+            continue;
         if (unlikely(item->time == TIME_UNKNOWN))
             count_unkeyed(steps);
-        else if (steps->n > 0 || steps->thread_end.may || steps->switches)
+        else if (!steps->is_nothing)
             r = put_steps(spans, steps, item);
         if (unlikely(item->before_loss) && r >= 0)
             r = span_sources_begin_loss(spans, item);
@@ -796,16 +807,13 @@ int spans_begin_loss(struct spans *spans, const struct item *item)
 
 int spans_concern(struct spans *spans, const struct event_class *class)
 {
-    const struct class_steps *steps;
-
     if (class->index >= spans->n_classes || !spans->classes[class->index]) {
         int r = find_steps(spans, class);
 
         if (r < 0)
             return r;
     }
-    steps = spans->classes[class->index];
-    return steps->n > 0 || steps->thread_end.may || steps->switches;
+    return !spans->classes[class->index]->is_nothing;
 }
 
 uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
