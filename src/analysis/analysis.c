@@ -2,6 +2,7 @@
 #include "analysis/analysis.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 unsigned analysis_default_order(const struct analysis *analysis)
 {
@@ -20,6 +21,12 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
     if (coverage->n_backward > 0 &&
         result_add_note(ret_result, "%s",
                         coverage_backward_text(buf, sizeof buf, coverage->n_backward)) < 0)
+        return -ENOMEM;
+    if (analysis->unplaced > 0 &&
+        result_add_note(
+            ret_result, "the CPU of %" PRIu64 " %s%s is not known: no --cpu selects %s",
+            analysis->unplaced, analysis->unplaced_name ? analysis->unplaced_name : "span",
+            analysis->unplaced == 1 ? "" : "s", analysis->unplaced == 1 ? "it" : "them") < 0)
         return -ENOMEM;
     return ret_result->error ? ret_result->error : analysis->ops->add_rows(analysis, ret_result);
 }

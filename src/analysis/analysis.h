@@ -75,6 +75,9 @@ struct analysis {
      * of `sched` how many are not asked for; and what these are called, "spans" if NULL. */
     uint64_t left_out;
     const char *left_out_name;
+    /* How many of what rows count no --cpu selects, as their CPU is not known; and what one of these is called, "span" if NULL. */
+    uint64_t unplaced;
+    const char *unplaced_name;
 };
 
 /* What result_sort() needs to put the rows in the order in which they are shown without --sort. */

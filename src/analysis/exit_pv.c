@@ -77,7 +77,7 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
     pv->n++;
     /* No entry is known to be as long. */
     if (analysis->settings.longer > 0 || !analysis_selects(analysis, item)) {
-        analysis->left_out++;
+        analysis_leave_out(analysis, item);
         return 0;
     }
     if (unlikely(pv->rows.periods_begin == TIME_UNKNOWN))

@@ -201,7 +201,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     else if (kind->rule_number == EXITS_OF_QEMU && is_seen_by_kvm(exits, item))
         return 0;
     if (unlikely(exits->spans.selects != NULL) && !selects(exits, item)) {
-        exits->analysis.left_out++;
+        analysis_leave_out(&exits->analysis, item);
         return 0;
     }
     exit_reason_of(class, item, &reason);
@@ -426,6 +426,14 @@ static int put_state(struct exits *exits, struct exit_class *class, const struct
     return 0;
 }
 
+static bool has_exits(const struct exits *exits)
+{
+    for (unsigned i = 0; i < EXIT_TRACERS; i++)
+        if (exits->n_exits[i] > 0)
+            return true;
+    return false;
+}
+
 static int put_between(struct exits *exits, struct exit_class *class, const struct item *item)
 {
     switch (class->role) {
@@ -454,6 +462,9 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
         if (unlikely(!class))
             return -ENOMEM;
         if (class->role == EXIT_NOTHING || (class->role == EXIT_HANDLER && !exits->settings.detail))
+            continue;
+        /* They are shown only where no guest exits. */
+        if (class->role == EXIT_PV && has_exits(exits))
             continue;
         if (class->role == EXIT_STEP &&
             (likely(class->tracer != EXITS_OF_QEMU) || !exit_is_unused(class, item)))
@@ -525,10 +536,7 @@ static void add_columns(struct analysis *analysis, struct result *result)
 /* No VM exits: only then are the entries of paravirtualised guests shown. */
 static bool is_pv_only(const struct exits *exits)
 {
-    for (unsigned i = 0; i < EXIT_TRACERS; i++)
-        if (exits->n_exits[i] > 0)
-            return false;
-    return exits->pv.n > 0;
+    return !has_exits(exits) && exits->pv.n > 0;
 }
 
 static int add_notes(const struct exits *exits, struct result *result)

@@ -145,6 +145,16 @@ static bool is_wanted(const struct io *io, const struct io_request *request)
     return name && glob_match(io->analysis.settings.task, name);
 }
 
+static void leave_out(struct io *io, const struct io_request *request)
+{
+    const struct selection *select = io->analysis.settings.select;
+
+    io->analysis.left_out++;
+    io->analysis.unplaced +=
+        select && selection_lacks_cpu(select, request->origin, io_request_begin(request),
+                                      request->cpu, request->pid, request->vcpu);
+}
+
 static void keep_slow(struct io *io, const struct io_request *request, struct row *row,
                       int64_t begin, int64_t end, uint32_t error_ns, bool is_open)
 {
@@ -268,7 +278,7 @@ static int put_request(void *arg, const struct io_request *request)
         note_handler(io, request);
     if (!is_wanted(io, request) ||
         request->at[last] - request->at[first] < io->analysis.settings.longer) {
-        io->analysis.left_out++;
+        leave_out(io, request);
         return 0;
     }
     group = get_group(io, request);

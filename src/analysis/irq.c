@@ -183,7 +183,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     if (rule->measure == MEASURE_DELAY)
         return 0;
     if (!analysis_selects(&irq->analysis, item)) {
-        irq->analysis.left_out++;
+        analysis_leave_out(&irq->analysis, item);
         return 0;
     }
     row = get_row(irq, rule, item, kind->name);

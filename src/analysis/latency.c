@@ -44,7 +44,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     struct row *row;
 
     if (!analysis_selects(&latency->analysis, item)) {
-        latency->analysis.left_out++;
+        analysis_leave_out(&latency->analysis, item);
         return NO_ROW;
     }
     numbers[0] = kind->number;

@@ -186,6 +186,15 @@ bool analysis_selects(const struct analysis *analysis, const struct item *item)
     return name && glob_match(settings->task, name);
 }
 
+void analysis_leave_out(struct analysis *analysis, const struct item *item)
+{
+    const struct selection *select = analysis->settings.select;
+
+    analysis->left_out++;
+    analysis->unplaced += select && selection_lacks_cpu(select, item->origin, item->time, item->cpu,
+                                                        item->pid, item->vcpu);
+}
+
 spans_selects_fn *analysis_span_selects(const struct analysis_settings *settings,
                                         spans_selects_fn *selects)
 {

@@ -33,6 +33,8 @@ void result_set_durations(struct result *result, const struct duration_columns *
 
 /* True if the selection and --task select what ITEM begins. */
 bool analysis_selects(const struct analysis *analysis, const struct item *item);
+/* Counts a span that is left out, which begins at ITEM. */
+void analysis_leave_out(struct analysis *analysis, const struct item *item);
 /* The same as spans->selects, for spans that begin at an item of their own; NULL where all are selected. */
 spans_selects_fn *analysis_span_selects(const struct analysis_settings *settings,
                                         spans_selects_fn *selects);

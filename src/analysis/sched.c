@@ -340,6 +340,10 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
         if (!ranges_include(&select->options->cpus, interval->cpu)) {
             if (interval->state == STATE_RUNNING)
                 row->last_cpu = interval->cpu; /* it moves from there */
+            sched->analysis.unplaced +=
+                interval->cpu == CPU_UNKNOWN && interval->state != STATE_UNKNOWN &&
+                select->options->cpus.n > 0 && may_be_shown(sched, row) &&
+                selection_time_within(select, interval->begin, interval->end) > 0;
             return 0;
         }
         is_counted = selection_has_time(select, interval->begin);
@@ -476,7 +480,10 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
                                                      .has_events = has_events};
 
     *sched = (struct sched){
-        .analysis = {.sink.ops = ops, .ops = &analysis_ops, .settings = *settings},
+        .analysis = {.sink.ops = ops,
+                     .ops = &analysis_ops,
+                     .settings = *settings,
+                     .unplaced_name = "state"},
         .options = *options,
         .rows_of = rows_of(options),
         .finds_who = options->view == SCHED_WHO || options->finds_recorder,

@@ -336,14 +336,27 @@ static int32_t vcpu_number(const struct origin *origin, int32_t vcpu)
     return vcpu != VCPU_UNKNOWN && origin->put_vcpu ? vcpu & 0xffff : vcpu;
 }
 
-bool selection_has_row(const struct selection *selection, const struct origin *origin, int64_t time,
-                       int32_t cpu, int32_t pid, int32_t vcpu)
+static bool has_row_on_cpu(const struct selection *selection, const struct origin *origin,
+                           int64_t time, int32_t pid, int32_t vcpu)
 {
     const struct select_options *options = selection->options;
 
-    return selection_has_time(selection, time) && ranges_include(&options->cpus, cpu) &&
-           ranges_include(&options->pids, pid) &&
+    return selection_has_time(selection, time) && ranges_include(&options->pids, pid) &&
            ranges_include(&options->vcpus, vcpu_number(origin, vcpu));
+}
+
+bool selection_has_row(const struct selection *selection, const struct origin *origin, int64_t time,
+                       int32_t cpu, int32_t pid, int32_t vcpu)
+{
+    return ranges_include(&selection->options->cpus, cpu) &&
+           has_row_on_cpu(selection, origin, time, pid, vcpu);
+}
+
+bool selection_lacks_cpu(const struct selection *selection, const struct origin *origin,
+                         int64_t time, int32_t cpu, int32_t pid, int32_t vcpu)
+{
+    return cpu < 0 && selection->options->cpus.n > 0 &&
+           has_row_on_cpu(selection, origin, time, pid, vcpu);
 }
 
 int64_t selection_time_within(const struct selection *selection, int64_t begin, int64_t end)

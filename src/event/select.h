@@ -107,6 +107,9 @@ static inline bool selection_has_time(const struct selection *selection, int64_t
 {
     return !selection->started || (time >= selection->rows_from && time < selection->rows_to);
 }
+/* Whether such a row is left out only because CPUs are selected, and its own is not known: it is in no part of the trace by CPU. */
+bool selection_lacks_cpu(const struct selection *selection, const struct origin *origin,
+                         int64_t time, int32_t cpu, int32_t pid, int32_t vcpu);
 /* What of the time from BEGIN to END is within the limits of rows, in ticks. */
 int64_t selection_time_within(const struct selection *selection, int64_t begin, int64_t end);
 /* Whether NUMBER is in RANGES, or these are none; an unknown one, below 0, is in none. */

@@ -23,6 +23,13 @@ for select in "" "--cpu 0" "--cpu 1"; do
 done >sums
 [ "$(sed -n 1p sums)" -eq $(($(sed -n 2p sums) + $(sed -n 3p sums))) ] || fail "$(cat sums)"
 
+case="states on a CPU that is not known"
+note='^the CPU of [0-9]+ states? is not known: no --cpu selects (it|them)$'
+"$strata" sched -f json --cpu 0 xen.raw 2>/dev/null | jq -e --arg note "$note" '.notes | any(test($note))' >/dev/null || fail "no note"
+for verb in exits latency; do
+    "$strata" $verb -f json --cpu 0 kvm/trace | jq -e '.notes | any(test("no --cpu selects")) | not' >/dev/null || fail "$verb: a note"
+done
+
 case="the thread that is switched to and from"
 # Events that name it are those of other threads.
 "$strata" exits -f json kvm/trace | jq '[.rows[].wait] | add' >whole
