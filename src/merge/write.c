@@ -122,18 +122,13 @@ static int copy_ftrace(struct dir *directory, const struct merge_source *source,
     struct copy_options options = {
         .link = directory->merge->config->link, .follow = named, .takes = tracefs_copy_has};
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
-    const char *tree, *symbols;
-    int r = ftrace_find(source->path, &files, &directory->merge->error);
+    const char *symbols;
+    int r = ftrace_find(source->path, open->tracefs, &files, &directory->merge->error);
 
-    if (r < 0 && open->tracefs) {
-        error_clear(&directory->merge->error);
-        r = ftrace_files_add(&files, source->path, ftrace_cpu_of_path(source->path));
-    }
     if (r < 0)
         return error_set(&directory->merge->error, r, source->path, "cannot find its files");
-    tree = open->tracefs ? open->tracefs : files.tree;
     symbols = open->kallsyms ? open->kallsyms : files.kallsyms;
-    r = copy_dir(tree, to, &options, &directory->merge->error);
+    r = copy_dir(files.tree, to, &options, &directory->merge->error);
     options.takes = NULL;
     for (unsigned i = 0; i < files.n_raws && r >= 0; i++) {
         const char *ignored;

@@ -197,9 +197,7 @@ int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     int r;
 
-    r = ftrace_find(ctx->path, &files, error);
-    if (r >= 0 && ctx->options->tracefs)
-        r = use_tracefs(&files, ctx->options->tracefs);
+    r = ftrace_find(ctx->path, ctx->options->tracefs, &files, error);
     if (r >= 0)
         r = mark_cuts(ctx, &files);
     return r < 0 ? r : open_files(ctx, &files, error);
@@ -211,7 +209,7 @@ static int find_tree(const struct open_ctx *ctx, struct ftrace_files *ret_files,
 {
     if (ctx->options->tracefs)
         return use_tracefs(ret_files, ctx->options->tracefs);
-    return ftrace_find(ctx->path, ret_files, error);
+    return ftrace_find(ctx->path, NULL, ret_files, error);
 }
 
 /* Adds the other paths that are pages of other CPUs of the same kernel. */

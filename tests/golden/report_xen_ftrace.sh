@@ -41,6 +41,11 @@ echo 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places' | 
 "$strata" report guest/cpu1.raw guest/cpu0.raw 2>/dev/null | cmp actual -
 mv guest/cpu0.raw guest/cpu1.raw .
 "$strata" report cpu0.raw cpu1.raw --tracefs-copy guest/guest 2>/dev/null | cmp actual -
+mkdir pages
+cp cpu0.raw cpu1.raw pages
+"$strata" report pages --tracefs-copy guest/guest 2>/dev/null | cmp actual -
+! "$strata" report pages 2>err || exit 1
+grep -q 'no tracefs copy .* give one with --tracefs-copy=DIR$' err
 # Pages alone: an error that says what is missing.
 ! "$strata" report cpu0.raw 2>err || exit 1
 grep -q 'no tracefs copy' err

@@ -158,7 +158,26 @@ static int find_raws(const char *directory, struct ftrace_files *files)
     return 0;
 }
 
-static int find(const char *path, struct ftrace_files *files, struct error *error)
+/* The tree next to the pages, of which none is needed with TREE. */
+static int find_own_tree(const char *path, const char *tree, struct ftrace_files *files)
+{
+    int r = find_tree(path, &files->tree);
+
+    return r == -ENOENT && tree ? 0 : r;
+}
+
+static int use_tree(struct ftrace_files *files, const char *tree)
+{
+    char *copy = strdup(tree);
+
+    if (!copy)
+        return -ENOMEM;
+    free(files->tree);
+    files->tree = copy;
+    return 0;
+}
+
+static int find(const char *path, const char *tree, struct ftrace_files *files, struct error *error)
 {
     struct stat st;
     int r;
@@ -175,18 +194,20 @@ static int find(const char *path, struct ftrace_files *files, struct error *erro
 
         if (!directory || ftrace_files_add(files, path, ftrace_cpu_of_path(path)) < 0)
             return error_set(error, -ENOMEM, path, "out of memory");
-        r = find_tree(directory, &files->tree);
+        r = find_own_tree(directory, tree, files);
     } else {
-        r = find_tree(path, &files->tree);
+        r = find_own_tree(path, tree, files);
         if (r == 0)
             r = find_raws(path, files);
-        if (r == 0 && files->n_raws == 0)
+        if (r == 0 && files->n_raws == 0 && files->tree)
             r = find_raws(files->tree, files);
     }
+    if (r == 0 && tree)
+        r = use_tree(files, tree);
     if (r == -ENOENT)
         return error_set(error, r, path,
                          "no tracefs copy (a directory with events/header_page) next to the pages; "
-                         "they cannot be decoded without it");
+                         "they cannot be decoded without it; give one with --tracefs-copy=DIR");
     if (r < 0)
         return error_set(error, r, path, "%s", error_text(r));
     if (files->n_raws == 0)
@@ -195,10 +216,11 @@ static int find(const char *path, struct ftrace_files *files, struct error *erro
     return 0;
 }
 
-int ftrace_find(const char *path, struct ftrace_files *ret_files, struct error *error)
+int ftrace_find(const char *path, const char *tree, struct ftrace_files *ret_files,
+                struct error *error)
 {
     struct ftrace_files files = {0};
-    int r = find(path, &files, error);
+    int r = find(path, tree, &files, error);
 
     if (r < 0) {
         ftrace_files_done(&files);
@@ -213,5 +235,5 @@ bool ftrace_probe_dir(const char *path)
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
 
     return is_tree(path) || (find_raws(path, &files) >= 0 && files.n_raws > 0) ||
-           (find(path, &files, NULL) >= 0 && files.n_raws > 0);
+           (find(path, NULL, &files, NULL) >= 0 && files.n_raws > 0);
 }

@@ -38,9 +38,10 @@ struct ftrace_files {
 };
 
 /* Finds them: PATH is a directory with `cpuN.raw` or `per_cpu/cpuN/trace_pipe_raw`, or a single file of
- * pages. The tree is the directory itself (the file's directory) or a directory in it. -ENOENT: there are no
- * pages, or there is no tree. */
-int ftrace_find(const char *path, struct ftrace_files *ret_files, struct error *error);
+ * pages. The tree is TREE, or where that is NULL, the directory itself (the file's directory) or a directory in it. -ENOENT: there
+ * are no pages, or there is no tree. */
+int ftrace_find(const char *path, const char *tree, struct ftrace_files *ret_files,
+                struct error *error);
 /* True if ftrace_find() finds them, or the directory PATH has pages or is a tree, so that it is meant to be such a
  * trace. */
 bool ftrace_probe_dir(const char *path);

@@ -90,7 +90,7 @@ static void compare_dir(const char *name, unsigned n_expected, const char *clock
 
     snprintf(path, sizeof path, "%s/%s", unpacked, name);
     snprintf(expected, sizeof expected, "%s/t.txt", path);
-    assert_int_equal(ftrace_find(path, &files, NULL), 0);
+    assert_int_equal(ftrace_find(path, NULL, &files, NULL), 0);
     assert_int_equal(files.n_raws, 2);
     assert_int_equal(
         ftrace_open(&files, path, LAYER_GUEST, &catalogue, &options, &sources, &n, NULL), 0);

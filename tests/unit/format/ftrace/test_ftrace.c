@@ -404,7 +404,7 @@ static int try_open(struct opened *o, const char *name, bool keep_going)
     *o = (struct opened){0};
     error_clear(&o->error);
     snprintf(path, sizeof path, "%s%s", dir, name);
-    r = ftrace_find(path, &files, &o->error);
+    r = ftrace_find(path, NULL, &files, &o->error);
     if (r < 0)
         return r;
     r = ftrace_open(&files, path, LAYER_GUEST, &o->catalogue, &options, &o->sources, &o->n,
@@ -713,7 +713,7 @@ static void finding(void **state)
     write_text("guest/per_cpu/cpu10/trace_pipe_raw", "");
     write_text("guest/per_cpu/cpu2/trace_pipe_raw", "");
     write_text("guest/per_cpu/other/trace_pipe_raw", "");
-    assert_int_equal(ftrace_find(dir, &files, NULL), 0);
+    assert_int_equal(ftrace_find(dir, NULL, &files, NULL), 0);
     assert_int_equal(files.n_raws, 2);
     assert_int_equal(files.raws[0].cpu, 2);
     assert_int_equal(files.raws[1].cpu, 10);
@@ -721,7 +721,7 @@ static void finding(void **state)
     /* Those beside the tree come first. */
     write_text("cpu1.raw", "");
     write_text("cpu1.rawer", "");
-    assert_int_equal(ftrace_find(dir, &files, NULL), 0);
+    assert_int_equal(ftrace_find(dir, NULL, &files, NULL), 0);
     assert_int_equal(files.n_raws, 1);
     assert_int_equal(files.raws[0].cpu, 1);
     ftrace_files_done(&files);
