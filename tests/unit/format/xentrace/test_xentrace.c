@@ -293,7 +293,8 @@ static void test_before_loss(void **state)
     o.catalogue.origins[0]->known_until = 1000;
     while ((n = source_next(o.sources[0], &items)) > 0)
         for (int i = 0; i < n; i++)
-            assert_false(items[i].kind == ITEM_EVENT && items[i].before_loss && items[i].time > 520);
+            assert_false(items[i].kind == ITEM_EVENT && items[i].before_loss &&
+                         items[i].time > 520);
     close_stream(&o);
 }
 
