@@ -42,6 +42,14 @@ int open_losses_put(struct open_losses *losses, const struct item *item)
     return 0;
 }
 
+void open_losses_put_after(struct open_losses *losses, const struct item *item)
+{
+    struct open_loss *loss = find(losses, item);
+
+    if (loss && item->kind == ITEM_LOSS)
+        loss->has_end = true;
+}
+
 struct item open_loss_item(const struct open_loss *loss, int64_t time)
 {
     return (struct item){

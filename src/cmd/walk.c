@@ -317,10 +317,14 @@ static int note_open_losses(struct walk *walk, const struct item *items, unsigne
 
     if (likely(!selection->options->to.given && !selection->options->limited))
         return 0;
-    for (unsigned i = 0; i < n && r == 0; i++)
-        if (unlikely(items[i].kind == ITEM_LOSS || items[i].before_loss) &&
-            (!selection->started || items[i].time < selection->to))
+    for (unsigned i = 0; i < n && r == 0; i++) {
+        if (likely(items[i].kind == ITEM_EVENT && !items[i].before_loss))
+            continue;
+        if (!selection->started || items[i].time < selection->to)
             r = open_losses_put(&walk->open_losses, &items[i]);
+        else
+            open_losses_put_after(&walk->open_losses, &items[i]);
+    }
     return r;
 }
 
@@ -383,9 +387,12 @@ static int put_open_losses(struct walk *walk, struct error *error)
     int r = 0;
 
     for (unsigned i = 0; i < walk->open_losses.n && r >= 0 && walk->has_selected; i++) {
-        struct item loss = open_loss_item(&walk->open_losses.items[i], end);
+        const struct open_loss *open = &walk->open_losses.items[i];
+        struct item loss = open_loss_item(open, end);
 
-        if (loss.since < end && selection_has_loss_after(walk->selection, &loss))
+        /* Where the trace ends before, all of it was read. */
+        if ((open->has_end || selection_is_over(selection)) && loss.since < end &&
+            selection_has_loss_after(walk->selection, &loss))
             r = sink_put(walk->sink, &loss, 1);
     }
     if (r < 0) {

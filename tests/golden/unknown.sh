@@ -71,3 +71,6 @@ for to in ctf trace.dat; do
     "$strata" export --to $to -o exported --until "$from" beyond 2>err || fail "$(cat err)"
     on_cpu1 unknown exported | jq -e '. > 0.3' >/dev/null || fail "$to: $(on_cpu1 unknown exported)"
 done
+# … and where all of the trace is read, nothing has begun there.
+"$strata" stat --until 99999999999999 whole.raw >out 2>&1 || fail "$(cat out)"
+! grep -q ' place' out || fail "a loss at the end: $(cat out)"
