@@ -289,12 +289,13 @@ void qemu_on_pause(void *userdata, const struct qemu_pause *pause)
         guest_recorder_machine_stopped(self->settings.guest, pause->stopped);
 }
 
-/* That an agent was killed, its connection does not show: QEMU keeps the socket. */
+/* That an agent was killed, its connection does not show: QEMU keeps the socket. While the machine stands still no agent can close its
+ * port, but QEMU does so where it loads a snapshot of the machine (loadvm). */
 static void note_port(struct qemu_recorder *self, const json_t *data)
 {
     const char *id = json_string_value(json_object_get(data, "id"));
 
-    if (self->settings.guest && id && strcmp(id, VMM_PORT_ID) == 0 &&
+    if (self->settings.guest && !self->monitor.is_paused && id && strcmp(id, VMM_PORT_ID) == 0 &&
         json_is_false(json_object_get(data, "open")))
         guest_recorder_agent_closed(self->settings.guest);
 }
