@@ -244,7 +244,7 @@ static void add_fact(void *arg, const char *key, const char *value)
     const struct losses *losses = &target->info->tally.losses;
     char text[80];
 
-    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strcmp(value, "no") != 0) {
+    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strncmp(value, "no", 2) != 0) {
         value = "no; the recorder finished, but parts cannot be read";
     } else if (strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
         value = trace_complete_text(losses->events, losses->uncounted > 0, text);

@@ -591,15 +591,23 @@ static const char *cpu_hint(const struct source *source)
 
 /* When the CPU begins. A buffer that went round has lost what came before its first page, and a file that is shorter than the
  * recorder wrote may have. */
-static void note_begin(const struct ftrace_cpu *cpu)
+static void note_begin(struct ftrace_cpu *cpu)
 {
     struct ftrace_capture *capture = cpu->capture;
     struct error error = {0};
     uint8_t head[PAGE_HEAD_MAX];
     int64_t time;
+    int r;
 
-    if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0 ||
-        cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error) < 0)
+    if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0)
+        return;
+    r = cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error);
+    if (r < 0 && error.code) { /* else the page is cut, which reading finds */
+        cpu->source.error = error;
+        cpu->result = r;
+        cpu->finished = true;
+    }
+    if (r < 0)
         return;
     time = time_of(cpu, MIN(load_u64_swap(head, capture->layout.swap), (uint64_t)INT64_MAX));
     capture->origin->last_begin = MAX(capture->origin->last_begin, time);
@@ -638,8 +646,8 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     cpu->last_time = TIME_UNKNOWN;
     cpu->page.time = capture->begin;
     earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
-    note_begin(cpu);
     error_clear(&cpu->source.error);
+    note_begin(cpu);
     *ret_source = &cpu->source;
     return 0;
 }
