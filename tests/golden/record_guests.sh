@@ -140,7 +140,7 @@ done
 # On a terminal, how far each recorder is: until the end, when the line is erased.
 case=progress
 python3 - "$strata" <<'END' || fail "no progress is shown"
-import os, pty, signal, subprocess, sys
+import os, pty, re, signal, subprocess, sys
 
 try:
     ours, theirs = pty.openpty()
@@ -151,7 +151,8 @@ record = subprocess.Popen([sys.argv[1], "record", "-o", "shown-progress", "--gue
                            "-e", "sched:*"], stderr=theirs, stdout=subprocess.DEVNULL)
 os.close(theirs)
 got = b""
-while b"B/s" not in got.partition(b"  a: ")[2]:
+# Until its agent has sent something: stopped before, the recorder has nothing of it to report.
+while not re.search(rb"  a: [1-9][^\r]*B/s", got):
     got += os.read(ours, 4096)
 assert b"the host's kernel: " in got, got
 record.send_signal(signal.SIGINT)
