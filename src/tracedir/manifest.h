@@ -142,14 +142,13 @@ static inline int32_t manifest_thread_own_id(const struct manifest_thread *threa
 /* A virtual machine monitor, of the layer vmm. Its threads show which vCPU caused events of the layers
  * vmm and host on the same host. Unknown strings are NULL. */
 struct manifest_vmm {
-    int32_t pid;             /* 0: not known */
     const char *name, *uuid; /* of its virtual machine */
     const char *program, *version;
     const char *accelerator;    /* "kvm", "tcg" */
     const char *const *command; /* as it was started */
-    unsigned n_command;
     const struct manifest_thread *threads;
-    unsigned n_threads;
+    int32_t pid; /* 0: not known */
+    unsigned n_command, n_threads;
     const char
         *exit; /* how it ended: "status 1", "killed by signal 9"; NULL: not, as far as was seen */
     const char *qmp; /* while it is recorded, the path of a socket for its monitor */

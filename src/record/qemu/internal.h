@@ -42,7 +42,6 @@ struct qemu_recorder {
     /* Of the backend ring: the rings of QEMU and of the programs that it starts; … */
     struct programs programs;
     char *variable; /* … and the environment variable for them */
-    bool reads_rings;
     struct qemu_monitor monitor;
     struct qemu_restore changes;  /* attached: what to restore */
     struct qemu_restore left;     /* what a killed recorder left changed; restored first */
@@ -58,16 +57,19 @@ struct qemu_recorder {
     const char *simple_to;   /* … or the file for simpletrace */
     const char *control;     /* the name of the control socket for other clients */
     struct manifest_moment began, ended;
-    bool is_refused;    /* QEMU refused to write events, or to add the port */
     struct child child; /* the started command, or the process attached to … */
     struct child
         qemu; /* … and QEMU, if the command started it; pid 0: the command is QEMU, or QEMU has not connected */
     struct children others; /* children of this process from before */
     int line; /* a pipe: at its end when all processes of the command have ended or closed it; -1 */
-    int claim;                     /* of qemu_running_claim() */
+    int claim; /* of qemu_running_claim() */
+    bool reads_rings;
+    bool is_refused;               /* QEMU refused to write events, or to add the port */
     bool looks_for_left, had_left; /* `left` is not searched yet; there was something */
     bool is_left_changed;          /* QEMU's settings could not be restored */
     bool has_come;                 /* QEMU's monitor has answered */
+    bool is_ended;                 /* by the recorder, as the recording could not go on */
+    bool is_stopping;              /* QEMU gets SIGTERM when the guest has sent the rest */
     unsigned n_halts;              /* of the monitor's, that are reported */
     unsigned n_resets;             /* of the monitor's, that are noted; … */
     unsigned boots_at_reset; /* … the boots of the guest at the last one; 0: not traced yet */
@@ -75,9 +77,7 @@ struct qemu_recorder {
     uint64_t ended_at;       /* when QEMU's end was seen; 0: it was not */
     uint64_t rest_by;        /* until then the recorder waits for what the guest still sends */
     uint64_t
-        come_by;   /* until then, it waits for QEMU after the program that starts QEMU has ended */
-    bool is_ended; /* by the recorder, as the recording could not go on */
-    bool is_stopping; /* QEMU gets SIGTERM when the guest has sent the rest */
+        come_by; /* until then, it waits for QEMU after the program that starts QEMU has ended */
     uint64_t
         stop_by; /* with is_stopping: when QEMU gets SIGTERM at the latest; UINT64_MAX: it has got it */
     uint64_t start_by;       /* until then, a QEMU that is starting does not get it */
