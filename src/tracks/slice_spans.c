@@ -232,7 +232,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     struct slices *slices = arg;
     struct track *track;
 
-    if (!drawn || fate == SPAN_OPEN)
+    if (!drawn)
         return;
     track = drawn->track;
     if (track) {

@@ -223,7 +223,5 @@ int slices_begin_loss(struct slices *slices, const struct item *item)
 
 int slices_finish(struct slices *slices)
 {
-    /* Of those that are open, some may have ended, where nothing is recorded any more. */
-    spans_finish(&slices->spans);
     return slice_cpus_finish(slices);
 }
