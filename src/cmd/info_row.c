@@ -236,6 +236,12 @@ struct fact_target {
     struct table *table;
 };
 
+/* The value of "complete" is of a recorder that came to its end, with or without losses (trace/complete.h); else it says why not. */
+static bool is_finished(const char *complete)
+{
+    return strcmp(complete, "yes") == 0 || strncmp(complete, "no; ", 4) == 0;
+}
+
 /* What the recorder wrote is not what was read, where that is damaged, or has losses that it did not count. */
 static void add_fact(void *arg, const char *key, const char *value)
 {
@@ -244,7 +250,7 @@ static void add_fact(void *arg, const char *key, const char *value)
     const struct losses *losses = &target->info->tally.losses;
     char text[80];
 
-    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strncmp(value, "no", 2) != 0) {
+    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && is_finished(value)) {
         value = "no; the recorder finished, but parts cannot be read";
     } else if (strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
         value = trace_complete_text(losses->events, losses->uncounted > 0, text);
