@@ -105,6 +105,15 @@ struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
                : map_get(&counted->rows_by_key, row_key(of, origin, id));
 }
 
+const char *sched_row_vm(const struct sched_row *row)
+{
+    const char *vm = row->of == STATE_OF_THREAD && row->origin->vm_name
+                         ? row->origin->vm_name(row->origin, row->id)
+                         : NULL;
+
+    return vm && *vm ? vm : "-";
+}
+
 const char *sched_row_name(const struct sched_row *row)
 {
     const char *name = NULL;
@@ -192,8 +201,7 @@ static bool may_be_shown(const struct sched *sched, const struct sched_row *row)
 
     if (row->of != STATE_OF_THREAD || row->vcpu != VCPU_UNKNOWN)
         return sched_row_is_shown(sched, row);
-    return row->is_wanted &&
-           (sched->options.by == SCHED_BY_TASK || sched->options.by == SCHED_BY_VCPU) &&
+    return row->is_wanted && sched->options.by <= SCHED_BY_VM &&
            (!asked || ranges_include(&asked->pids, row->id));
 }
 
@@ -413,11 +421,12 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
     switch (row->of) {
     case STATE_OF_THREAD:
         return (options->by == SCHED_BY_TASK ||
-                (options->by == SCHED_BY_VCPU && row->vcpu != VCPU_UNKNOWN)) &&
+                ((options->by == SCHED_BY_VCPU || options->by == SCHED_BY_VM) &&
+                 row->vcpu != VCPU_UNKNOWN)) &&
                (!asked || (ranges_include(&asked->vcpus, row->vcpu) &&
                            ranges_include(&asked->pids, row->id)));
     case STATE_OF_VCPU: /* of any domain; not a thread */
-        return options->by != SCHED_BY_CPU &&
+        return options->by != SCHED_BY_CPU && options->by != SCHED_BY_VM &&
                (!asked || (asked->pids.n == 0 && ranges_include(&asked->vcpus, row->id & 0xffff)));
     case STATE_OF_CPU:
         return options->by == SCHED_BY_CPU && (!asked || ranges_include(&asked->cpus, row->id));
@@ -487,7 +496,7 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
         .options = *options,
         .rows_of = rows_of(options),
         .finds_who = options->view == SCHED_WHO || options->finds_recorder,
-        .finds_steal = options->by == SCHED_BY_VCPU,
+        .finds_steal = options->by == SCHED_BY_VCPU || options->by == SCHED_BY_VM,
         .who = {.is_own = is_own, .arg = sched, .has_pairs = options->view == SCHED_WHO},
     };
     return sched_states_init(sched);

@@ -20,6 +20,7 @@
 enum sched_by {
     SCHED_BY_TASK,
     SCHED_BY_VCPU,
+    SCHED_BY_VM, /* of virtual machines whose threads the host's kernel ran */
     SCHED_BY_CPU,
     SCHED_BY_DOMAIN,
 };

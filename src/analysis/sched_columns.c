@@ -182,7 +182,8 @@ static const uint8_t *values_of(const struct sched_options *options)
     }
     switch (options->by) {
     case SCHED_BY_TASK: break;
-    case SCHED_BY_VCPU: return vcpu_values;
+    case SCHED_BY_VCPU:
+    case SCHED_BY_VM: return vcpu_values;
     case SCHED_BY_CPU: return cpu_values;
     case SCHED_BY_DOMAIN: return options->xenalyze_names ? xenalyze_values : domain_values;
     }
@@ -199,6 +200,7 @@ void sched_add_columns(struct analysis *analysis, struct result *result)
     switch (options->by) {
     case SCHED_BY_TASK: result_add_key(result, "task", "TASK", false); break;
     case SCHED_BY_VCPU: result_add_key(result, "vcpu", "VCPU", false); break;
+    case SCHED_BY_VM: result_add_key(result, "vm", "VM", false); break;
     case SCHED_BY_CPU: result_add_key(result, "cpu", "CPU", true); break;
     case SCHED_BY_DOMAIN: result_add_key(result, "domain", "DOMAIN", false); break;
     }

@@ -114,6 +114,7 @@ int sched_add_notes(const struct sched *sched, struct result *result)
     unsigned events = 0;
     bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
     bool is_filtered = false;
+    bool by_vcpu = sched->options.by == SCHED_BY_VCPU || sched->options.by == SCHED_BY_VM;
 
     if (add_note_of_offline(sched, result) < 0 || add_note_of_moves(sched, result) < 0)
         return -ENOMEM;
@@ -148,12 +149,11 @@ int sched_add_notes(const struct sched *sched, struct result *result)
                         "or idle; record them, too: --%s='sched:*,irq:*'",
                         has_host ? "host" : "guest") < 0)
         return -ENOMEM;
-    if (sched->options.by == SCHED_BY_VCPU && sched->options.view == SCHED_TIMES && !has_xen &&
-        !(has_guest && has_host) &&
+    if (by_vcpu && sched->options.view == SCHED_TIMES && !has_xen && !(has_guest && has_host) &&
         result_add_note(result, "stolen time needs sched_switch of the host and of the guest; "
                                 "record both: strata record --guest --host -- qemu-system-…") < 0)
         return -ENOMEM;
-    if (sched->options.by == SCHED_BY_VCPU && result->n_rows == 0 && has_host &&
+    if (by_vcpu && result->n_rows == 0 && has_host &&
         result_add_note(result, "no thread of the host is known to run one vCPU and no other; QEMU "
                                 "has one thread for each with KVM, and with -accel "
                                 "tcg,thread=multi") < 0)
@@ -161,6 +161,12 @@ int sched_add_notes(const struct sched *sched, struct result *result)
     if (sched->analysis.settings.select && sched->analysis.settings.select->options->cpus.n > 0 &&
         result->n_rows == 0 && events &&
         result_add_note(result, "nothing ran on these CPUs or waited for them") < 0)
+        return -ENOMEM;
+    if (sched->options.by == SCHED_BY_VM && !has_host &&
+        result_add_note(result, "%s",
+                        has_xen ? "Xen's virtual machines are domains: use --by=domain"
+                                : "the times of a virtual machine are those of its threads "
+                                  "in the host's kernel; record it: --host='sched:*'") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&
         result_add_note(result, "domains are Xen's; record them: strata record --xen -e sched") < 0)

@@ -37,6 +37,7 @@ void sched_row_put_name(const struct sched *sched, const struct sched_row *row, 
             text_put_str(text, sched_row_name(row));
         break;
     case SCHED_BY_VCPU: put_vcpu(row, text); break;
+    case SCHED_BY_VM: text_put_str(text, sched_row_vm(row)); break;
     case SCHED_BY_CPU: text_put_i64(text, row->id); break;
     case SCHED_BY_DOMAIN:
         text_printf(text, "d%" PRId32, is_vcpu ? (int32_t)((uint32_t)row->id >> 16) : row->id);
@@ -87,36 +88,43 @@ static bool is_own(const struct sched_row *row)
 
 /* ---- rows ---- */
 
-static int add_row(const struct sched *sched, struct result *result, const struct sched_row *row,
-                   double vcpus)
+/* What became of the time of ROW, which is added to PARTS. False: without what a guest's CPU did. */
+static bool add_parts(const struct sched *sched, const struct sched_row *row,
+                      int64_t parts[STEAL_PARTS])
 {
-    int64_t parts[STEAL_PARTS] = {0};
-    struct sched_measured m = {.sched = sched, .row = row};
+    const struct origin *origin = row->origin;
+    const int64_t *times = steal_times(
+        &sched->counted->steal, origin->vm_of ? origin->vm_of(origin, row->id) : NULL, row->vcpu);
+
+    for (unsigned i = 0; times && i < STEAL_PARTS; i++)
+        parts[i] = ticks_sum(parts[i], times[i]);
+    if (!times && row->enters) {
+        parts[STEAL_GUEST] = ticks_sum(parts[STEAL_GUEST], row->inside);
+        parts[STEAL_VMM] = ticks_sum(parts[STEAL_VMM], row->outside);
+    }
+    return times;
+}
+
+/* The times of VCPUS threads or vCPUs are the one of ROW. */
+static int add_row(const struct sched *sched, struct result *result, const struct sched_row *row,
+                   double vcpus, struct sched_measured *m)
+{
     struct result_row *to = result_add_row(result);
 
     if (!to)
         return -ENOMEM;
-    m.duration = (double)states_duration(sched->states, row->origin) * vcpus -
-                 (double)row->in[STATE_OFFLINE].time;
-    m.cpu_time = (double)states_duration(sched->states, row->origin);
+    m->sched = sched;
+    m->row = row;
+    m->cpu_time = (double)states_duration(sched->states, row->origin);
+    m->duration = m->cpu_time * vcpus - (double)row->in[STATE_OFFLINE].time;
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
 
         (void)states_counts(sched->states, i, &origin);
         if (origin != row->origin)
             continue;
-        m.cpu_time *= MAX(1u, states_cpus_seen(sched->states, i));
-        m.has_interrupts |= states_events(sched->states, i) & STATE_EVENT_INTERRUPT;
-    }
-    if (sched->options.by == SCHED_BY_VCPU && row->of == STATE_OF_THREAD)
-        m.parts = steal_times(&sched->counted->steal,
-                              row->origin->vm_of ? row->origin->vm_of(row->origin, row->id) : NULL,
-                              row->vcpu);
-    m.has_all_parts = m.parts;
-    if (!m.parts && row->enters) {
-        parts[STEAL_GUEST] = row->inside;
-        parts[STEAL_VMM] = row->outside;
-        m.parts = parts;
+        m->cpu_time *= MAX(1u, states_cpus_seen(sched->states, i));
+        m->has_interrupts |= states_events(sched->states, i) & STATE_EVENT_INTERRUPT;
     }
     if (row->of == STATE_OF_THREAD && row->who.waited > 0) {
         to->own_part = (double)row->who.own / (double)row->who.waited;
@@ -124,59 +132,20 @@ static int add_row(const struct sched *sched, struct result *result, const struc
     }
     to->is_own = is_own(row);
     to->origin = row->origin;
-    sched_set_values(to, &m);
+    sched_set_values(to, m);
     to->durations = row->wakes;
     return set_keys(sched, result, to, 0, row);
 }
 
-/* The sum of the vCPUs of each domain. */
-static int add_domains(struct sched *sched, struct result *result)
+static int add_one(const struct sched *sched, struct result *result, const struct sched_row *row)
 {
-    for (unsigned i = 0; i < sched->counted->n_rows; i++) {
-        const struct sched_row *first = sched->counted->rows[i];
-        struct sched_row sum = *first;
-        struct histogram wakes = {0};
-        unsigned n = 0;
-        int r = 0;
+    int64_t parts[STEAL_PARTS] = {0};
+    struct sched_measured m = {0};
 
-        if (first->of != STATE_OF_VCPU || first->is_others)
-            continue;
-        for (unsigned j = 0; j < i && n == 0; j++)
-            n = sched->counted->rows[j]->of == STATE_OF_VCPU &&
-                sched->counted->rows[j]->origin == first->origin &&
-                sched->counted->rows[j]->id >> 16 == first->id >> 16;
-        if (n > 0 || !sched_row_is_shown(sched, first))
-            continue;
-        memset(sum.in, 0, sizeof sum.in);
-        sum.runs = sum.preempt_n = 0;
-        sum.wake_sum = sum.preempt_sum = sum.preempt_max = 0;
-        for (unsigned j = i; j < sched->counted->n_rows && r == 0; j++) {
-            const struct sched_row *row = sched->counted->rows[j];
-
-            if (row->of != STATE_OF_VCPU || row->origin != first->origin ||
-                row->id >> 16 != first->id >> 16)
-                continue;
-            n++;
-            for (unsigned k = 0; k < STATES; k++)
-                sum.in[k].time = ticks_sum(sum.in[k].time, row->in[k].time);
-            sum.runs += row->runs;
-            sum.wake_sum = ticks_sum(sum.wake_sum, row->wake_sum);
-            sum.preempt_n += row->preempt_n;
-            sum.preempt_sum = ticks_sum(sum.preempt_sum, row->preempt_sum);
-            sum.preempt_max = MAX(sum.preempt_max, row->preempt_max);
-            if (row->wakes)
-                r = histogram_merge(&wakes, row->wakes);
-        }
-        sum.wakes = &wakes;
-        if (r == 0)
-            r = add_row(sched, result, &sum, n);
-        if (r == 0)
-            result->rows[result->n_rows - 1]->durations = NULL;
-        histogram_done(&wakes);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    m.has_all_parts = add_parts(sched, row, parts);
+    if (m.has_all_parts || row->enters)
+        m.parts = parts;
+    return add_row(sched, result, row, 1, &m);
 }
 
 /* Without the switches of its source, nothing is known of a thread; nor is anything of one that was never on the
@@ -191,12 +160,99 @@ static bool is_known(const struct sched *sched, const struct sched_row *row)
     return !sched->analysis.settings.select || row->runs > 0;
 }
 
+/* Whether ROW is of the sum of what is asked for: of a domain its vCPUs, of a virtual machine its vCPUs' threads. */
+static bool is_part(const struct sched *sched, const struct sched_row *row)
+{
+    enum state_of of = sched->options.by == SCHED_BY_VM ? STATE_OF_THREAD : STATE_OF_VCPU;
+
+    return row->of == of && !row->is_others && sched_row_is_shown(sched, row) &&
+           (of == STATE_OF_VCPU || states_has_switches(sched->states, row->origin));
+}
+
+static bool is_same_sum(const struct sched *sched, const struct sched_row *a,
+                        const struct sched_row *b)
+{
+    return a->origin == b->origin &&
+           (sched->options.by == SCHED_BY_VM ? strcmp(sched_row_vm(a), sched_row_vm(b)) == 0
+                                             : a->id >> 16 == b->id >> 16);
+}
+
+static int add_to_sum(struct sched_row *sum, struct histogram *wakes, const struct sched_row *row)
+{
+    for (unsigned i = 0; i < STATES; i++)
+        sum->in[i].time = ticks_sum(sum->in[i].time, row->in[i].time);
+    for (unsigned i = 0; i < STATES; i++) {
+        sum->in[i].n += row->in[i].n;
+        sum->in[i].sum = ticks_sum(sum->in[i].sum, row->in[i].sum);
+    }
+    sum->runs += row->runs;
+    sum->migrations += row->migrations;
+    sum->enters |= row->enters;
+    sum->undivided = ticks_sum(sum->undivided, row->undivided);
+    sum->wake_sum = ticks_sum(sum->wake_sum, row->wake_sum);
+    sum->preempt_n += row->preempt_n;
+    sum->preempt_sum = ticks_sum(sum->preempt_sum, row->preempt_sum);
+    sum->preempt_max = MAX(sum->preempt_max, row->preempt_max);
+    return row->wakes ? histogram_merge(wakes, row->wakes) : 0;
+}
+
+/* The sum of what is of one domain, or of one virtual machine, with FIRST, the first of it. */
+static int add_sum(struct sched *sched, struct result *result, unsigned first)
+{
+    const struct sched_row *of = sched->counted->rows[first];
+    struct sched_row sum = {
+        .origin = of->origin, .of = of->of, .id = of->id, .vcpu = of->vcpu, .is_wanted = true};
+    struct sched_measured m = {.has_all_parts = sched->options.by == SCHED_BY_VM};
+    int64_t parts[STEAL_PARTS] = {0};
+    struct histogram wakes = {0};
+    unsigned n = 0;
+    int r = 0;
+
+    for (unsigned i = first; i < sched->counted->n_rows && r == 0; i++) {
+        const struct sched_row *row = sched->counted->rows[i];
+
+        if (!is_part(sched, row) || !is_same_sum(sched, of, row))
+            continue;
+        n++;
+        r = add_to_sum(&sum, &wakes, row);
+        if (sched->options.by == SCHED_BY_VM)
+            m.has_all_parts &= add_parts(sched, row, parts);
+    }
+    if (m.has_all_parts || sum.enters)
+        m.parts = parts;
+    sum.wakes = &wakes;
+    if (r == 0)
+        r = add_row(sched, result, &sum, n, &m);
+    if (r == 0)
+        result->rows[result->n_rows - 1]->durations = NULL;
+    histogram_done(&wakes);
+    return r;
+}
+
+static int add_sums(struct sched *sched, struct result *result)
+{
+    for (unsigned i = 0; i < sched->counted->n_rows; i++) {
+        const struct sched_row *row = sched->counted->rows[i];
+        bool is_first = is_part(sched, row);
+        int r;
+
+        for (unsigned j = 0; j < i && is_first; j++)
+            is_first = !is_part(sched, sched->counted->rows[j]) ||
+                       !is_same_sum(sched, sched->counted->rows[j], row);
+        if (!is_first)
+            continue;
+        r = add_sum(sched, result, i);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int add_times(struct sched *sched, struct result *result)
 {
-    bool by_domain = sched->options.by == SCHED_BY_DOMAIN && !sched->options.xenalyze_names;
-
-    if (by_domain)
-        return add_domains(sched, result);
+    if (sched->options.by == SCHED_BY_VM ||
+        (sched->options.by == SCHED_BY_DOMAIN && !sched->options.xenalyze_names))
+        return add_sums(sched, result);
     for (unsigned i = 0; i < sched->counted->n_rows; i++) {
         const struct sched_row *row = sched->counted->rows[i];
 
@@ -204,7 +260,7 @@ static int add_times(struct sched *sched, struct result *result)
             (sched->options.view == SCHED_WAKEUPS && (!row->wakes || row->wakes->n == 0)) ||
             !sched_row_is_shown(sched, row) || !is_known(sched, row))
             continue;
-        if (add_row(sched, result, row, 1) < 0)
+        if (add_one(sched, result, row) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -377,7 +433,7 @@ int sched_add_rows(struct analysis *analysis, struct result *result)
     case SCHED_STATES: r = sched_states_add_rows(sched, result); break;
     default: r = add_times(sched, result); break;
     }
-    if (sched->options.by == SCHED_BY_VCPU)
+    if (sched->options.by == SCHED_BY_VCPU || sched->options.by == SCHED_BY_VM)
         hide_empty(result);
     if (r == 0 && sched->options.view != SCHED_STATES)
         r = add_slowest(sched, result);

@@ -43,6 +43,8 @@ struct sched_waker {
 struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
                                  const struct origin *origin, int32_t id);
 const char *sched_row_name(const struct sched_row *row);
+/* The virtual machine whose vCPU the thread ROW runs; "-" where none is known. */
+const char *sched_row_vm(const struct sched_row *row);
 /* As its row is called by --by, without the pid. */
 void sched_row_put_name(const struct sched *sched, const struct sched_row *row, struct text *text);
 bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row);

@@ -84,6 +84,12 @@ static struct row *get_state_row(struct sched *sched, const struct sched_row *ro
     case SCHED_BY_VCPU:
         numbers[1] = (uint32_t)(row->of == STATE_OF_VCPU ? row->id : row->vcpu);
         break;
+    case SCHED_BY_VM: {
+        const char *vm = sched_row_vm(row);
+
+        numbers[1] = hash_bytes(vm, strlen(vm));
+        break;
+    }
     case SCHED_BY_CPU: numbers[1] = (uint32_t)row->id; break;
     case SCHED_BY_DOMAIN: numbers[1] = (uint32_t)domain_of(interval); break;
     }

@@ -15,13 +15,13 @@ struct sched_command_options {
     bool wakeups, who, wakers, states, xenalyze_names;
 };
 
-static const char *const by_names[] = {"task", "vcpu", "cpu", "domain", NULL};
+static const char *const by_names[] = {"task", "vcpu", "vm", "cpu", "domain", NULL};
 
 #define MEMBER(m) offsetof(struct sched_command_options, m)
 
 static const struct option what_options[] = {
-    {OPTION_CHOICE, 'b', "by", "task|vcpu|cpu|domain", "what each row is about (task)", MEMBER(by),
-     .choices = by_names},
+    {OPTION_CHOICE, 'b', "by", "task|vcpu|vm|cpu|domain", "what each row is about (task)",
+     MEMBER(by), .choices = by_names},
     {OPTION_FLAG, 0, "latency", NULL, "only from being woken to running", MEMBER(wakeups)},
     {OPTION_FLAG, 0, "who", NULL, "who ran on the CPU while another waited for it", MEMBER(who)},
     {OPTION_FLAG, 0, "wakers", NULL, "who woke whom", MEMBER(wakers)},

@@ -7,6 +7,7 @@ check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xe
 import argparse
 import atexit
 import functools
+import json
 import os
 import random
 import shutil
@@ -174,12 +175,27 @@ def check_partitions(strata, trace):
         raise Difference(result.stderr)
 
 
-def vcpus_of(strata, traces):
-    """What `sched --by vcpu` says of each vCPU, as text of its columns."""
-    result = subprocess.run([strata, "sched", "--by", "vcpu", "--format=csv", "-k", *traces], capture_output=True, text=True, check=False)
+SUMS = ["runs", "migrations", "preempt_n", "preempt_sum", "wake_n", "wake_sum", "run", "wait", "sleep", "run_n", "run_sum", "guest", "vmm",
+        "run_unknown", "stolen", "stolen_idle", "stolen_unknown"]
+
+
+def rows_by(strata, by, traces):
+    """What `sched --by BY` says of each vCPU or machine."""
+    result = subprocess.run([strata, "sched", "--by", by, "--format=json", "-k", *traces], capture_output=True, text=True, check=False)
     if result.returncode:
         raise Difference(result.stderr)
-    return sorted(result.stdout.splitlines()[1:])
+    return sorted(json.loads(result.stdout)["rows"], key=json.dumps)
+
+
+def check_sums(machine, vcpus):
+    """A machine's times are those of its vCPUs."""
+    for name in SUMS:
+        values = [vcpu.get(name) for vcpu in vcpus]
+        if None not in values and machine.get(name) != sum(values):
+            raise Difference(f"{name} of the machine: {machine.get(name)}, of its vCPUs: {values}")
+    covered = sum(vcpu["covered"] for vcpu in vcpus)
+    if machine["covered"] != covered:
+        raise Difference(f"covered: {machine['covered']}, of its vCPUs: {covered}")
 
 
 def check_together(strata, seed, path):
@@ -189,10 +205,15 @@ def check_together(strata, seed, path):
     for number, trace in zip((seed, seed + 1), traces):
         os.mkdir(trace)
         words += make(number, trace)[1]
-    alone = sorted(sum((vcpus_of(strata, [trace]) for trace in traces), []))
-    together = vcpus_of(strata, traces)
-    if alone != together:
-        raise Difference(f"alone:\n{alone}\ntogether:\n{together}")
+    for by in "vcpu", "vm":
+        alone = sorted((row for trace in traces for row in rows_by(strata, by, [trace])), key=json.dumps)
+        together = rows_by(strata, by, traces)
+        if alone != together:
+            raise Difference(f"by {by}, alone:\n{alone}\ntogether:\n{together}")
+    for trace in traces:
+        vcpus = rows_by(strata, "vcpu", [trace])
+        for machine in rows_by(strata, "vm", [trace]):
+            check_sums(machine, [row for row in vcpus if row["key"]["layer"] == machine["key"]["layer"]])
     return words
 
 
