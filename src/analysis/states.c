@@ -289,7 +289,7 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
         .of = STATE_OF_CPU,
         .state = STATE_UNKNOWN,
         .id = cpu_number(source, cpu),
-        .begin = from,
+        .begin = MAX(from, source->first),
         .end = until,
         .cpu = cpu_number(source, cpu),
         .moved_from = CPU_UNKNOWN,
@@ -298,13 +298,13 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
         .vcpu = VCPU_UNKNOWN,
     };
 
-    if (until > from && state_is_wanted(source, STATE_OF_CPU))
+    if (until > interval.begin && state_is_wanted(source, STATE_OF_CPU))
         state_give(source, &interval);
 }
 
 void state_cpu_found(struct state_source *source, const struct state_cpu *cpu, int64_t time)
 {
-    if (state_has_unknown(source) || cpu->since == source->first)
+    if (state_has_unknown(source) || cpu->since <= source->first)
         state_cpu_unknown(source, cpu, cpu->since, time);
 }
 
@@ -442,6 +442,14 @@ static void put_cut(struct state_source *source, int32_t number)
     cpu->is_cut = true;
 }
 
+/* CPU, of which there is no event, lost some up to TIME, or from then on: what it did is unknown. */
+static void see_lossy_cpu(struct state_source *source, struct state_cpu *cpu, int64_t time)
+{
+    state_cpu_first_seen(source, cpu, time);
+    cpu->last = time;
+    cpu->lost_until = time;
+}
+
 /* CPU lost events up to TIME. Returns since when. */
 static int64_t lose_cpu(struct state_source *source, struct state_cpu *cpu, const struct item *item,
                         int64_t time)
@@ -469,8 +477,13 @@ static void put_loss(struct state_source *source, const struct item *item)
     if (item->cpu == CPU_UNKNOWN) {
         for (unsigned i = 0; i < source->n_seen; i++)
             first = MIN(first, lose_cpu(source, &source->cpus[source->seen_cpus[i]], item, time));
-    } else if ((uint32_t)item->cpu < source->n_cpus && source->cpus[item->cpu].seen) {
-        first = lose_cpu(source, &source->cpus[item->cpu], item, time);
+    } else {
+        struct state_cpu *cpu = state_cpu_get(source, item->cpu);
+
+        if (cpu && cpu->seen)
+            first = lose_cpu(source, cpu, item, time);
+        else if (cpu)
+            see_lossy_cpu(source, cpu, time);
     }
     if (item->is_open)
         put_cut(source, item->cpu);
@@ -487,11 +500,13 @@ _cold_ void states_begin_loss(struct states *states, const struct item *item)
     struct state_source *source = get_source(states, item->origin);
     struct state_cpu *cpu;
 
-    if (!source || item->time == TIME_UNKNOWN || (uint32_t)item->cpu >= source->n_cpus)
+    if (!source || item->time == TIME_UNKNOWN || item->cpu == CPU_UNKNOWN)
         return;
-    cpu = &source->cpus[item->cpu];
-    if (!cpu->seen || cpu->in_loss)
+    cpu = state_cpu_get(source, item->cpu);
+    if (!cpu || cpu->in_loss)
         return;
+    if (!cpu->seen)
+        see_lossy_cpu(source, cpu, item->time);
     cpu->in_loss = true;
     cpu->loss_begun = item->time;
     source->n_in_loss++;

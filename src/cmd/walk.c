@@ -309,21 +309,20 @@ static int flush(struct walk *walk, struct error *error)
     return r;
 }
 
-/* Of N items that are selected, or passed over: the losses that have begun, and not ended before --until. */
-static int note_open_losses(struct walk *walk, const struct item *items, unsigned n)
+/* The losses that have begun before what is selected, and not ended. */
+static int put_losses_before(struct walk *walk)
 {
     const struct selection *selection = walk->selection;
     int r = 0;
 
-    if (likely(!selection->options->to.given && !selection->options->limited))
-        return 0;
-    for (unsigned i = 0; i < n && r == 0; i++) {
-        if (likely(items[i].kind == ITEM_EVENT && !items[i].before_loss))
-            continue;
-        if (!selection->started || items[i].time < selection->to)
-            r = open_losses_put(&walk->open_losses, &items[i]);
-        else
-            open_losses_put_after(&walk->open_losses, &items[i]);
+    for (unsigned i = 0; i < walk->open_losses.n && selection->started && r >= 0; i++) {
+        const struct open_loss *open = &walk->open_losses.items[i];
+        const struct item loss = open_loss_item(open, selection->from);
+        const struct item begin = open_loss_begin(open);
+
+        if (open->cpu != CPU_UNKNOWN && open->since < selection->from &&
+            selection_has_loss_after(walk->selection, &loss))
+            r = sink_begin_loss(walk->sink, &begin);
     }
     return r;
 }
@@ -352,7 +351,13 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
             return run;
         r = put_loss_begins(walk, items + skipped, i - skipped);
         if (r == 0)
-            r = note_open_losses(walk, items + skipped, i + (unsigned)run - skipped);
+            r = open_losses_put(&walk->open_losses, walk->selection, items + skipped, i - skipped);
+        if (r == 0 && run > 0 && !walk->has_begun) {
+            walk->has_begun = true;
+            r = put_losses_before(walk);
+        }
+        if (r == 0)
+            r = open_losses_put(&walk->open_losses, walk->selection, items + i, (unsigned)run);
         if (r < 0)
             return error_set(error, r, NULL, "out of memory");
         if (run == 0)
@@ -382,19 +387,13 @@ static int put_open_losses(struct walk *walk, struct error *error)
     const struct selection *selection = walk->selection;
     bool is_full = selection->options->limited && selection->left == 0;
     int64_t end = is_full              ? walk->last_selected
-                  : selection->of_rows ? walk->last_time
+                  : selection->of_rows ? MIN(walk->last_time, selection->to - 1)
                                        : selection->to - 1;
+    struct item loss;
     int r = 0;
 
-    for (unsigned i = 0; i < walk->open_losses.n && r >= 0 && walk->has_selected; i++) {
-        const struct open_loss *open = &walk->open_losses.items[i];
-        struct item loss = open_loss_item(open, end);
-
-        /* Where the trace ends before, all of it was read. */
-        if ((open->has_end || selection_is_over(selection)) && loss.since < end &&
-            selection_has_loss_after(walk->selection, &loss))
-            r = sink_put(walk->sink, &loss, 1);
-    }
+    while (r >= 0 && open_losses_take(&walk->open_losses, walk->selection, end, &loss))
+        r = sink_put(walk->sink, &loss, 1);
     if (r < 0) {
         if (walk->sink->error.code)
             *error = walk->sink->error;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/select_options.h"
-#include "cmd/open_losses.h"
+#include "event/open_losses.h"
 #include "print/json_writer.h"
 #include "trace/trace.h"
 
@@ -88,6 +88,7 @@ struct walk {
     struct error error; /* what ended it before the end; error 0: nothing */
     /* What was seen; for walk_through(). */
     bool has_events, has_selected;
+    bool has_begun;                /* an item was selected */
     bool sought;                   /* the trace was not read from its beginning on */
     int64_t first_time, last_time; /* of events, in ticks of the clock */
     int64_t last_selected;         /* item */

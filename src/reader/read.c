@@ -10,6 +10,7 @@
 #include "base/cache_dir.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "event/open_losses.h"
 #include "event/program.h"
 #include "event/select.h"
 #include "event/value.h"
@@ -32,6 +33,9 @@ struct strata_reader {
     const struct item *item; /* the cursor's, or NULL */
     const struct item *next, *end; /* the run of selected items that is lent */
     const struct item *run_end;    /* of the items that the trace has lent */
+    struct open_losses open_losses;
+    int64_t last;          /* the time of the last item that was selected */
+    struct item open_loss; /* the run after the last one of the trace */
 
     bool has_public_item; /* `public_item` is the item's */
     bool has_values;      /* `values` are the item's */
@@ -64,6 +68,7 @@ void strata_reader_free(struct strata_reader *reader)
     if (!reader)
         return;
     selection_done(&reader->selection);
+    open_losses_done(&reader->open_losses);
     reader_tables_done(&reader->tables);
     trace_free(reader->trace);
     select_options_done(&reader->select);
@@ -340,6 +345,19 @@ int strata_reader_open(struct strata_reader *reader)
     return MIN(reader->result, 0);
 }
 
+/* After the last run: the next loss that reaches beyond it. As next_run(). */
+static int next_open_loss(struct strata_reader *reader)
+{
+    bool is_full = reader->select.limited && reader->selection.left == 0;
+    int64_t end = is_full ? reader->last : reader->selection.to - 1;
+
+    if (!open_losses_take(&reader->open_losses, &reader->selection, end, &reader->open_loss))
+        return 0;
+    reader->next = &reader->open_loss;
+    reader->end = reader->run_end = reader->next + 1;
+    return 1;
+}
+
 /* The next run of selected items. What it returns is reader->result's. */
 static int next_run(struct strata_reader *reader)
 {
@@ -358,14 +376,19 @@ static int next_run(struct strata_reader *reader)
                                    (unsigned)(reader->run_end - reader->end), &at, &error);
             if (r < 0)
                 return fail_with(reader, r, &error, "cannot select");
+            if (open_losses_put(&reader->open_losses, selection, reader->end,
+                                r > 0 ? at + (unsigned)r
+                                      : (unsigned)(reader->run_end - reader->end)) < 0)
+                return fail_memory(reader);
             if (r > 0) {
                 reader->next = reader->end + at;
                 reader->end = reader->next + r;
+                reader->last = reader->end[-1].time;
                 return 1;
             }
         }
         if (selection_is_over(selection))
-            return 0;
+            return next_open_loss(reader);
         if (!reader->sought && selection_start(selection, &from)) {
             reader->sought = true;
             trace_seek(reader->trace, from);
@@ -376,7 +399,7 @@ static int next_run(struct strata_reader *reader)
             return fail_with(reader, r, &error, "cannot continue reading");
         }
         if (r == 0)
-            return 0;
+            return next_open_loss(reader);
         reader->next = reader->end = items;
         reader->run_end = items + r;
     }

@@ -151,6 +151,40 @@ import sqlite3
 states = sqlite3.connect("long.db").execute("select distinct state from state where kind = 'thread' and id = 5 order by 1").fetchall()
 assert states == [("running",), ("unknown",)], states
 END
+# Inside of a loss, all that its CPU did is unknown, however far away its begin and its end are.
+awk 'BEGIN {
+    for (i = 0; i < 1600; i++) {
+        cpu = i % 2; t = i / 20; a = cpu * 10 + 1 + int(i / 2) % 2; b = cpu * 10 + 2 - int(i / 2) % 2
+        if (cpu == 1 && t > 18 && t < 57) { lost++; continue }
+        if (cpu == 1 && lost) { print "CPU:1 [LOST " lost " EVENTS]"; lost = 0 }
+        printf "t%d-%d [00%d] d..2. %.6f: sched_switch: prev_comm=t%d prev_pid=%d prev_prio=120 prev_state=S ==> next_comm=t%d next_pid=%d next_prio=120\n", a, a, cpu, t, a, a, b, b
+        printf "t%d-%d [00%d] d.h.. %.6f: irq_handler_entry: irq=5 name=x\n", b, b, cpu, t + 0.001
+        printf "t%d-%d [00%d] d.h.. %.6f: irq_handler_exit: irq=5 ret=handled\n", b, b, cpu, t + 0.002
+    }
+}' >far.txt
+for verb in sched:4 stat:1 irq:1 latency:1 io:1 summary:1; do
+    "$strata" ${verb%:*} --from 30 --until 35 far.txt >out 2>&1 || [ "${verb%:*}" = io ] || fail "${verb%:*}: $(cat out)"
+    [ "${verb%:*}" = io ] || grep -q 'lost in 1 place' out || fail "${verb%:*}: $(cat out)"
+done
+[ "$("$strata" sched --by cpu -f json --from 30 --until 35 far.txt | jq -c '[.rows[] | [.key.cpu, .unknown_share]]')" = '[[0,0],[1,1]]' ] ||
+    fail "$("$strata" sched --by cpu --from 30 --until 35 far.txt 2>&1)"
+[ "$("$strata" sched --states --pid 1 -f json --from 30 --until 35 far.txt | jq -c '[.rows[].key.state] | unique')" = '["running"]' ] ||
+    fail "$("$strata" sched --states --pid 1 --from 30 --until 35 far.txt 2>&1)"
+for options in "--from 30 --until 35" "--from 30 --limit 50"; do
+    "$strata" irq -f json $options far.txt | jq -e '.covered_ns * 2 == .duration_ns' >/dev/null || fail "$options: $("$strata" irq $options far.txt 2>&1)"
+    rm -f far.db
+    "$strata" export --to sqlite -o far.db $options far.txt 2>err || fail "$(cat err)"
+    python3 - <<'END' || fail "in SQL, $options"
+import sqlite3
+
+states = sqlite3.connect("far.db").execute("select distinct kind, id, state from state where kind = 'cpu' or id = 1 order by 1, 2, 3").fetchall()
+assert states == [("cpu", 0, "interrupt"), ("cpu", 0, "running"), ("cpu", 1, "unknown"), ("thread", 1, "running"), ("thread", 1, "unknown")], states
+END
+done
+# … also where the window has nothing else.
+"$strata" stat -e sched_switch --cpu 1 --from 30 --until 35 far.txt >out 2>&1
+grep -q 'events were lost in 1 place' out || fail "$(cat out)"
+! "$strata" stat --strict --cpu 1 --from 30 --until 35 far.txt >out 2>&1 || fail "--strict"
 # A pipe is read once: that is noted.
 cat long.txt | "$strata" sched --pid 5 - >out 2>err
 grep -q '^strata: standard input: 1 loss was found late: .*; save the text to a file and read that$' err || fail "$(cat err)"

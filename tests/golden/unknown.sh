@@ -71,6 +71,25 @@ for to in ctf trace.dat; do
     "$strata" export --to $to -o exported --until "$from" beyond 2>err || fail "$(cat err)"
     on_cpu1 unknown exported | jq -e '. > 0.3' >/dev/null || fail "$to: $(on_cpu1 unknown exported)"
 done
+# Its begin and its end may be far away: the same in minutes.
+python3 - "$here/../simulation" <<'PYTHON' || fail "the machine"
+import random, sys
+sys.path.insert(0, sys.argv[1])
+import machine
+from recording import BASE, Source
+made = machine.Machine(random.Random(8), 2, 0, 4, True, False)
+made.run(61 * machine.MILLI)
+host = Source(made.host, 0, 60 * machine.MILLI, hz=10**12)
+pages = len(host.cpus[1])
+host.lose(1, pages // 6, pages * 4 // 6, True)
+(gap,) = host.gaps
+middle = (BASE + gap.since + (gap.until - gap.since) // 2) / 1e6
+assert gap.until - gap.since > 24 * machine.MILLI, gap
+host.write("far")
+print(f"{middle:.9f} {middle + 1:.9f}", file=open("places", "w"))
+PYTHON
+read -r from until <places
+[ "$(on_cpu1 unknown far/host --from "$from" --until "$until")" = 1 ] || fail "$(on_cpu1 unknown far/host --from "$from" --until "$until")"
 # … and where all of the trace is read, nothing has begun there.
 "$strata" stat --until 99999999999999 whole.raw >out 2>&1 || fail "$(cat out)"
 ! grep -q ' place' out || fail "a loss at the end: $(cat out)"

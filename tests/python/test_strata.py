@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import unittest
 import warnings
 import zipfile
@@ -258,6 +259,19 @@ class Losses(unittest.TestCase):
             for _ in trace.batches():
                 pass
             self.assertEqual(trace.losses, len(want))
+
+
+    def test_beyond_what_is_read(self):
+        line = 'a-7 [00{cpu}] ..... {time}.000000: sys_exit: NR 1 = 1\n'
+        with tempfile.NamedTemporaryFile('w', suffix='.txt') as file:
+            file.write(''.join(line.format(cpu=cpu, time=time) for time in range(1, 20) for cpu in range(2) if cpu == 0 or time < 5))
+            file.write('CPU:1 [LOST 9 EVENTS]\n' + line.format(cpu=1, time=21))
+            file.flush()
+            want = report(file.name, '--from', '10', '--until', '12')
+            with strata.open(file.name, since='10', until='12', losses=True) as trace:
+                got = [(item.cpu, item.time) for item in trace]
+        self.assertEqual(got, [(item['cpu'], item['time_ns']) for item in want])
+        self.assertEqual(got[-1], (1, 12000000000))
 
 
 class Errors(unittest.TestCase):

@@ -2,7 +2,7 @@
 """check.py STRATA [SEED...]: whether what Strata says of made machines is true. Each number that it prints is what really
 happened, or what it states as unknown contains that.
 
-check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it. A seed that fails is kept: check.py STRATA SEED runs it alone."""
+check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it, or as text. A seed that fails is kept: check.py STRATA SEED runs it alone."""
 
 import argparse
 import atexit
@@ -21,6 +21,7 @@ from lttng import LttngTrace
 import machine
 from perf_stream import PerfStream
 from recording import Source
+from text_file import TextFile
 from truth import Difference
 import verbs
 import verbs_summary
@@ -139,17 +140,21 @@ def make_xen(seed, path):
 
 
 def make_file(seed, path, kind):
-    """The same of a kernel that another tracer recorded: KIND is "perf" or "lttng"."""
+    """The same of a kernel that another tracer recorded: KIND is "perf", "lttng" or "text"."""
     rng = random.Random(seed)
-    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8,
-                           kind == "perf" and rng.random() < 0.5)
+    # The text of ftrace is taken for a guest's.
+    is_plain = kind == "text" and rng.random() < 0.4
+    made = machine.Machine(rng, rng.randint(1, 4), 0 if is_plain else rng.choice([0, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8,
+                           kind != "lttng" and not is_plain and rng.random() < 0.5)
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
     end = begin + rng.randint(15, 50) * machine.MILLI
     made.run(end + machine.MILLI)
-    source = PerfStream(made.host, begin, end, rng.randint(200, 3000) * machine.MICRO) if kind == "perf" else LttngTrace(made.host, begin, end)
+    source = (PerfStream(made.host, begin, end, rng.randint(200, 3000) * machine.MICRO) if kind == "perf" else
+              TextFile(made.host, begin, end, not is_plain, rng.randint(1, 300)) if kind == "text" else
+              LttngTrace(made.host, begin, end))
     if not made.has_waking:
         source.drop("sched_waking")
-    what = rng.choice(["nothing", "loss", "loss", "cut"])
+    what = rng.choice(["nothing", "loss", "loss", "loss" if kind == "text" else "cut"])
     for _ in range(rng.randint(1, 3) if what == "loss" else 0):
         cpu = rng.randrange(made.host.n_cpus)
         source.lose(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) - 2)), rng.randint(1, 4), rng.random() < 0.7)
@@ -233,7 +238,7 @@ def check(strata, seed, kind, has_partitions):
             verbs.check_rate(strata, path, sources)
         elif kind == "two":
             words = check_together(strata, seed, path)
-        elif kind in ("perf", "lttng"):
+        elif kind in ("perf", "lttng", "text"):
             source, words = make_file(seed, f"{path}/made", kind)
             verbs.check_all(strata, f"{path}/made", [source], False)
         else:
@@ -255,7 +260,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "text", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")
