@@ -283,6 +283,8 @@ int coverage_put_selected(struct coverage *coverage, const struct selection *sel
 
     if (likely(!select))
         return coverage_put(coverage, items, n);
+    if (select->options->cpus.n > 0)
+        coverage->cpus = &select->options->cpus;
     for (; (run = selection_next_in_time(select, items, n, &i)) > 0; i += run)
         if (coverage_put(coverage, items + i, run) < 0)
             return -ENOMEM;
@@ -352,17 +354,36 @@ static struct source_coverage *get_source(const struct coverage *coverage,
     return NULL;
 }
 
+/* How many of the CPUs of SOURCE count, at least 1. */
+static unsigned count_cpus(const struct coverage *coverage, const struct source_coverage *source)
+{
+    unsigned n_cpus = source->origin->n_cpus;
+    unsigned n = 0;
+
+    if (!coverage->cpus)
+        return MAX(MAX(source->n_seen, n_cpus), 1u);
+    for (unsigned i = 0; i < MIN(n_cpus, (unsigned)CPUS_MAX); i++)
+        n += ranges_include(coverage->cpus, (int32_t)i);
+    for (unsigned i = 0; i < source->n_seen; i++)
+        n += source->seen[i] > n_cpus &&
+             ranges_include(coverage->cpus, (int32_t)source->seen[i] - 1);
+    return MAX(n, 1u);
+}
+
 static int64_t sum_lost(const struct coverage *coverage, const struct source_coverage *source,
                         const struct source_totals *totals)
 {
-    unsigned n = MAX(MAX(source->n_seen, source->origin->n_cpus), 1u);
+    unsigned n = count_cpus(coverage, source);
     double lost = 0;
 
     if (totals->recorded == 0)
         return 0;
-    for (unsigned i = 0; i < source->n_cpus; i++)
+    for (unsigned i = 0; i < source->n_cpus; i++) {
+        if (i > 0 && coverage->cpus && !ranges_include(coverage->cpus, (int32_t)i - 1))
+            continue;
         lost += cpu_lost(coverage, source, &source->cpus[i], totals->begin, totals->end) /
                 (i == 0 ? 1 : n);
+    }
     return lost >= (double)totals->recorded ? totals->recorded : (int64_t)lost;
 }
 
@@ -433,6 +454,26 @@ int64_t coverage_covered(const struct coverage *coverage, const struct origin *o
     return recorded - coverage_lost(coverage, origin);
 }
 
+/* What CPU of ORIGIN lost; CPU_UNKNOWN: all of its CPUs on average. */
+static int64_t place_lost(const struct coverage *coverage, struct source_coverage *source,
+                          int32_t cpu)
+{
+    const struct source_totals *totals = get_totals(coverage, source);
+    double lost;
+
+    if (cpu < 0 || (unsigned)cpu + 1 >= source->n_cpus || totals->recorded == 0)
+        return totals->lost;
+    lost = cpu_lost(coverage, source, &source->cpus[0], totals->begin, totals->end) +
+           cpu_lost(coverage, source, &source->cpus[cpu + 1], totals->begin, totals->end);
+    return lost >= (double)totals->recorded ? totals->recorded : (int64_t)lost;
+}
+
+/* On which CPU the spans of PAIR end, if on one. */
+static int32_t end_cpu(const struct coverage_pair *pair)
+{
+    return pair->stays ? pair->cpu : CPU_UNKNOWN;
+}
+
 /* A time in which spans are covered. */
 struct covered_part {
     int64_t begin, end, lost;
@@ -443,6 +484,7 @@ static bool make_part(const struct coverage *coverage, const struct coverage_pai
                       struct covered_part *ret)
 {
     const struct origin *origins[] = {pair->begin, pair->end};
+    const int32_t cpus[] = {pair->cpu, end_cpu(pair)};
 
     *ret = (struct covered_part){INT64_MIN, INT64_MAX, 0};
     for (unsigned i = 0; i < ARRAY_SIZE(origins); i++) {
@@ -456,7 +498,7 @@ static bool make_part(const struct coverage *coverage, const struct coverage_pai
             return false;
         ret->begin = MAX(ret->begin, totals->begin);
         ret->end = MIN(ret->end, totals->end);
-        ret->lost = MAX(ret->lost, totals->lost);
+        ret->lost = MAX(ret->lost, place_lost(coverage, source, cpus[i]));
     }
     return ret->begin < ret->end;
 }
@@ -505,6 +547,22 @@ double coverage_lost_share(const struct coverage *coverage, const struct origin 
             most = MAX(most, (double)totals->lost / (double)totals->recorded);
     }
     return most;
+}
+
+static double place_lost_share(const struct coverage *coverage, const struct origin *origin,
+                               int32_t cpu)
+{
+    struct source_coverage *source = get_source(coverage, origin);
+    int64_t recorded = source ? get_totals(coverage, source)->recorded : 0;
+
+    return recorded > 0 ? (double)place_lost(coverage, source, cpu) / (double)recorded : 0;
+}
+
+double coverage_lost_share_pair(const struct coverage *coverage, const struct coverage_pair *pair)
+{
+    double begin = place_lost_share(coverage, pair->begin, pair->cpu);
+
+    return MAX(begin, place_lost_share(coverage, pair->end, end_cpu(pair)));
 }
 
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until)

@@ -8,7 +8,7 @@
  *
  * A loss on one CPU of a source with N CPUs takes 1/N of its time from the source's covered time: events of the other
  * CPUs are there. The N CPUs are those of the source's format, or else those that have an event or a loss. A loss whose CPU is
- * unknown takes all of its time. A loss whose start is unknown starts at the last item of its CPU; if the CPU is unknown, too, at
+ * unknown takes all of its time. What is of one CPU alone is covered while that CPU is: another CPU's loss takes nothing from it. A loss whose start is unknown starts at the last item of its CPU; if the CPU is unknown, too, at
  * the earliest of all CPUs' last items. A loss may be stated from earlier on than it was: CTF counts what was lost in a packet,
  * together with the packet's events. So it takes no time before the last event of its CPU: these events count in rates, and
  * their time does as well. Otherwise rates have no limit, as all events may be where no time is. Where the loss was earlier, in
@@ -38,6 +38,7 @@ struct coverage {
     unsigned n_sources;
     const struct origin *recent_origin;
     struct source_coverage *recent;
+    const struct ranges *cpus; /* what is counted is of these alone; NULL: of all */
 };
 
 void coverage_init(struct coverage *coverage);
@@ -45,7 +46,8 @@ void coverage_done(struct coverage *coverage);
 /* Items in the order of time. 0, -ENOMEM. */
 int coverage_put(struct coverage *coverage, const struct item *items, unsigned n);
 
-/* The same of those that are within the times of SELECT; NULL: all. Of a loss that goes beyond, what is within. */
+/* The same of those that are within the times of SELECT; NULL: all. Of a loss that goes beyond, what is within. If SELECT
+ * has CPUs, the covered time is the mean of these CPUs'. SELECT must live as long as COVERAGE. */
 int coverage_put_selected(struct coverage *coverage, const struct selection *select,
                           const struct item *items, unsigned n);
 
@@ -59,7 +61,13 @@ int64_t coverage_covered(const struct coverage *coverage, const struct origin *o
 /* Where spans begin and end: in one source or in two, of which both must be recorded. */
 struct coverage_pair {
     const struct origin *begin, *end;
+    int32_t cpu; /* all begin on this one; CPU_UNKNOWN: on any */
+    bool stays;  /* they end on the CPU on which they begin */
 };
+static inline bool coverage_pair_is(const struct coverage_pair *a, const struct coverage_pair *b)
+{
+    return a->begin == b->begin && a->end == b->end && a->cpu == b->cpu && a->stays == b->stays;
+}
 /* How long one of N pairs, COVERAGE_PAIRS_MAX at most, is covered, in ticks: where pairs are recorded at the same time, by the one that lost
  * least. */
 #define COVERAGE_PAIRS_MAX 8
@@ -67,6 +75,8 @@ int64_t coverage_covered_pairs(const struct coverage *coverage, const struct cov
                                unsigned n);
 /* What ORIGIN lost, as a share of the time that it was recorded; NULL: the largest of all sources. */
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
+/* The same of a pair: of the end that lost more. */
+double coverage_lost_share_pair(const struct coverage *coverage, const struct coverage_pair *pair);
 /* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */

@@ -14,9 +14,13 @@ static unsigned n_own_keys(const struct exit_pv *pv)
 
 int exit_pv_init(struct exit_pv *pv, const struct analysis_settings *settings, bool detail)
 {
+    int r;
+
     *pv = (struct exit_pv){.detail = detail};
-    return rows_init(&pv->rows, n_own_keys(pv) + settings->grouping.n, 0, settings->every,
-                     settings->has_batches);
+    r = rows_init(&pv->rows, n_own_keys(pv) + settings->grouping.n, 0, settings->every,
+                  settings->has_batches);
+    rows_set_grouping(&pv->rows, &settings->grouping);
+    return r;
 }
 
 void exit_pv_done(struct exit_pv *pv)
@@ -92,7 +96,8 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
         row = add_row(pv, grouping, class, item, numbers);
     if (!row)
         return -ENOMEM;
-    row_note_source(row, item->origin, item->origin);
+    row_note_source(row, item->origin, item->origin,
+                    rows_cpu(&pv->rows, item->origin, item->cpu, item->vcpu), true);
     return row_count(&pv->rows, row, item->time, 0, 0);
 }
 

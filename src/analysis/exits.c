@@ -283,7 +283,9 @@ static int complete(void *arg, const struct span *span, const struct item *item)
         if (r < 0)
             return r;
     }
-    row_note_source(row, span->origin, item->origin);
+    row_note_source(row, span->origin, item->origin,
+                    rows_cpu(&exits->rows, span->origin, span->cpu, span->vcpu),
+                    spans_stayed(&exits->spans, span, item));
     return row_count(&exits->rows, row, span_begin(span), duration, span->error_ns);
 }
 
@@ -663,6 +665,7 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
         r = exit_pv_init(&exits->pv, settings, exits_settings->detail);
     if (r < 0)
         return r;
+    rows_set_grouping(&exits->rows, &settings->grouping);
     r = spans_init(&exits->spans, catalogue, exit_rules, EXIT_TRACERS, &span_ops, exits);
     exits->spans.selects = analysis_span_selects(settings, selects);
     return r;

@@ -210,7 +210,9 @@ static int count(struct io *io, struct io_group *group, const struct io_request 
 
     if (!row)
         return -ENOMEM;
-    row_note_source(row, request->origin, request->origin);
+    /* It may end on any CPU. */
+    row_note_source(row, request->origin, request->origin,
+                    rows_cpu(&io->rows, request->origin, request->cpu, request->vcpu), false);
     return row_count(&io->rows, row, begin, (int64_t)((uint64_t)end - (uint64_t)begin), error_ns);
 }
 
@@ -444,6 +446,7 @@ int io_init(struct io *io, const struct analysis_settings *settings)
         return -EINVAL;
     r = rows_init(&io->rows, IO_OWN_KEYS + n_by, settings->slowest, settings->every,
                   settings->has_batches);
+    rows_set_grouping(&io->rows, &settings->grouping);
     if (r >= 0)
         r = rows_init(&io->by, n_by, 0, 0, false);
     if (r >= 0)

@@ -250,7 +250,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     if (!row)
         return 0;
     irq->extra[row->number].self = wide_add(irq->extra[row->number].self, wide_of(self));
-    return analysis_count_span(&irq->analysis, &irq->rows, row, span, item);
+    return analysis_count_span(&irq->analysis, &irq->rows, row, &irq->spans, span, item);
 }
 
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)
@@ -416,6 +416,7 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
                   settings->has_batches);
     if (r < 0)
         return r;
+    rows_set_grouping(&irq->rows, &settings->grouping);
     r = spans_init(&irq->spans, catalogue, irq->rules.rules, irq->rules.n, &span_ops, irq);
     irq->spans.selects = analysis_span_selects(settings, selects);
     return r;

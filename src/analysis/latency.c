@@ -62,7 +62,9 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     struct latency *latency = arg;
     struct row *row = (struct row *)(uintptr_t)span->tag;
 
-    return row ? analysis_count_span(&latency->analysis, &latency->rows, row, span, item) : 0;
+    return row ? analysis_count_span(&latency->analysis, &latency->rows, row, &latency->spans, span,
+                                     item)
+               : 0;
 }
 
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)
@@ -167,6 +169,7 @@ int latency_init(struct latency *latency, const struct analysis_settings *settin
                   settings->has_batches);
     if (r < 0)
         return r;
+    rows_set_grouping(&latency->rows, &settings->grouping);
     r = spans_init(&latency->spans, catalogue, rules, n_rules, &span_ops, latency);
     latency->spans.selects = analysis_span_selects(settings, selects);
     return r;

@@ -76,11 +76,8 @@ static double get_lost_share(const struct coverage *coverage, const struct row *
 
     if (row->has_more_sources || row->n_sources == 0)
         return coverage_lost_share(coverage, row->has_more_sources ? NULL : row->origin);
-    for (unsigned i = 0; i < row->n_sources; i++) {
-        double begin = coverage_lost_share(coverage, row->sources[i].begin);
-
-        most = MAX(most, MAX(begin, coverage_lost_share(coverage, row->sources[i].end)));
-    }
+    for (unsigned i = 0; i < row->n_sources; i++)
+        most = MAX(most, coverage_lost_share_pair(coverage, &row->sources[i]));
     return most;
 }
 
@@ -268,7 +265,7 @@ int analysis_give_span(const struct analysis *analysis, const struct row *row,
 }
 
 int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
-                        const struct span *span, const struct item *end)
+                        struct spans *spans, const struct span *span, const struct item *end)
 {
     int64_t duration = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
     int r = 0;
@@ -281,7 +278,9 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
         rows_keep_slow_span(rows, row, span, span_end(span));
     if (analysis->put_span)
         r = analysis_give_span(analysis, row, span, span_end(span));
-    row_note_source(row, span->origin, end->origin);
+    row_note_source(row, span->origin, end->origin,
+                    rows_cpu(rows, span->origin, span->cpu, span->vcpu),
+                    spans_stayed(spans, span, end));
     if (r == 0)
         r = row_count(rows, row, span_begin(span), duration, span->error_ns);
     if (r == -ERANGE)

@@ -56,7 +56,7 @@ void analysis_keep_open_span(const struct analysis *analysis, struct rows *rows,
 /* Counts SPAN, which END ends, in ROW, keeps it if it is one of the longest, and gives it to analysis->put_span; nothing if it is shorter
  * than --longer. 0; -ERANGE with the sink's error: a period is beyond ROW_PERIODS_MAX; another negative errno. */
 int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
-                        const struct span *span, const struct item *end);
+                        struct spans *spans, const struct span *span, const struct item *end);
 
 /* row_count() found a period beyond ROW_PERIODS_MAX: says so. -ERANGE. */
 int analysis_period_error(struct sink *sink);

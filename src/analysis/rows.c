@@ -36,6 +36,14 @@ void rows_done(struct rows *rows)
     *rows = (struct rows){0};
 }
 
+void rows_set_grouping(struct rows *rows, const struct grouping *grouping)
+{
+    for (unsigned i = 0; i < grouping->n; i++) {
+        rows->by_cpu |= grouping->keys[i].kind == GROUP_BY_CPU;
+        rows->by_vcpu |= grouping->keys[i].kind == GROUP_BY_VCPU;
+    }
+}
+
 static inline uint32_t hash(const uint64_t *numbers, unsigned n)
 {
     uint64_t h = n;
@@ -155,13 +163,13 @@ struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *con
     return rows->n >= ROWS_MAX ? get_others(rows) : add(rows, numbers, keys);
 }
 
-_cold_ void row_add_source(struct row *row, const struct origin *begin, const struct origin *end)
+_cold_ void row_add_source(struct row *row, const struct coverage_pair *pair)
 {
     for (unsigned i = 0; i < row->n_sources; i++)
-        if (row->sources[i].begin == begin && row->sources[i].end == end)
+        if (coverage_pair_is(&row->sources[i], pair))
             return;
     if (row->n_sources < COVERAGE_PAIRS_MAX)
-        row->sources[row->n_sources++] = (struct coverage_pair){begin, end};
+        row->sources[row->n_sources++] = *pair;
     else
         row->has_more_sources = true;
 }

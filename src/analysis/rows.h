@@ -70,6 +70,8 @@ struct rows {
     int64_t periods_begin;           /* when the first period begins; TIME_UNKNOWN: not known yet */
     unsigned n_periods;              /* the most that a row has */
     bool has_batches;                /* rows have batches */
+    bool by_cpu;                     /* the spans of a row begin on one CPU */
+    bool by_vcpu;                    /* on one vCPU, which is a CPU for the guest's kernel */
     struct source_ends ends;         /* if any of the longest are kept */
     struct slowest slowest;
     struct text text; /* in memory */
@@ -80,6 +82,8 @@ struct rows {
 int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every,
               bool has_batches);
 void rows_done(struct rows *rows);
+/* Rows have what GROUPING says in common: of one CPU, rates are over that CPU's time. */
+void rows_set_grouping(struct rows *rows, const struct grouping *grouping);
 
 /* The row of these numbers, or NULL: there is none yet. */
 struct row *rows_find(struct rows *rows, const uint64_t *numbers);
@@ -97,13 +101,23 @@ static inline int rows_note_times(struct rows *rows, const struct item *items, u
 }
 
 /* The slow half of row_note_source(). */
-void row_add_source(struct row *row, const struct origin *begin, const struct origin *end);
-/* ROW has a span that began in a source and ended in one. */
-static inline void row_note_source(struct row *row, const struct origin *begin,
-                                   const struct origin *end)
+void row_add_source(struct row *row, const struct coverage_pair *pair);
+/* The CPU that all spans of a row begin on, of which one began on CPU and VCPU; CPU_UNKNOWN: they may begin on any. */
+static inline int32_t rows_cpu(const struct rows *rows, const struct origin *origin, int32_t cpu,
+                               int32_t vcpu)
 {
-    if (unlikely(row->sources[0].begin != begin || row->sources[0].end != end))
-        row_add_source(row, begin, end);
+    return rows->by_cpu || (rows->by_vcpu && vcpu == cpu && origin->layer == LAYER_GUEST)
+               ? cpu
+               : CPU_UNKNOWN;
+}
+/* ROW has a span that began in a source and ended in one; CPU: rows_cpu(). STAYS: it ended on the CPU on which it began. */
+static inline void row_note_source(struct row *row, const struct origin *begin,
+                                   const struct origin *end, int32_t cpu, bool stays)
+{
+    const struct coverage_pair pair = {begin, end, cpu, stays};
+
+    if (unlikely(!coverage_pair_is(&row->sources[0], &pair)))
+        row_add_source(row, &pair);
 }
 
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */

@@ -149,15 +149,20 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
         if (r < 0)
             return r;
     }
-    row_note_source(counted, interval->origin, interval->origin);
+    row_note_source(counted, interval->origin, interval->origin,
+                    rows_cpu(&sched->states_rows, interval->origin, interval->cpu, VCPU_UNKNOWN),
+                    true);
     return row_count(&sched->states_rows, counted, interval->begin, duration, 0);
 }
 
 int sched_states_init(struct sched *sched)
 {
-    return rows_init(&sched->states_rows, has_pids(sched) ? KEYS_MAX : KEYS_MAX - 1,
-                     sched->analysis.settings.slowest, sched->analysis.settings.every,
-                     sched->analysis.settings.has_batches);
+    int r = rows_init(&sched->states_rows, has_pids(sched) ? KEYS_MAX : KEYS_MAX - 1,
+                      sched->analysis.settings.slowest, sched->analysis.settings.every,
+                      sched->analysis.settings.has_batches);
+
+    sched->states_rows.by_cpu = sched->options.by == SCHED_BY_CPU;
+    return r;
 }
 
 int sched_states_add_rows(struct sched *sched, struct result *result)

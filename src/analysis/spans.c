@@ -80,6 +80,19 @@ static _cold_ bool has_stayed(const struct spans *spans, const struct open_span 
            source->any_cpu <= span->sequence;
 }
 
+bool spans_stayed(struct spans *spans, const struct span *span, const struct item *end)
+{
+    enum span_place place = span->kind->rule->place;
+    const struct source_losses *source;
+
+    if (span->origin != end->origin || span->cpu != end->cpu || place == SPAN_ANYWHERE)
+        return false;
+    if (place == SPAN_ON_CPU)
+        return true;
+    source = get_source(spans, end->origin);
+    return source && source->has_switches;
+}
+
 /* P2: whether what would have ended SPAN may be among what SOURCE lost. CPU: of the event that goes on with it. */
 static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
                                   const struct source_losses *source, int32_t cpu)

@@ -166,6 +166,10 @@ static inline bool spans_has_open(const struct spans *spans)
     return spans->n_open > 0;
 }
 
+/* Whether SPAN, which END ended, needed no data of another CPU: it began and ended on one, and would not count if it might have
+ * left that in between. */
+bool spans_stayed(struct spans *spans, const struct span *span, const struct item *end);
+
 /* The tag of the span of rule number RULE that is open at the place of ITEM, for a rule that has a place and no keys, and
  * whose steps are of ITEM's source. NULL: none is open, or its end may be among what was lost. For events between the
  * ends of a span that say more of it. */

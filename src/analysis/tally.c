@@ -18,6 +18,8 @@ void tally_done(struct tally *tally)
                 histogram_done(period->distances);
     }
     free(tally->gaps);
+    free(tally->lost);
+    map_done(&tally->cpus);
     arena_done(&tally->arena);
     text_done(&tally->text);
     free(tally->rows);
@@ -401,42 +403,6 @@ int tally_sort_periods(const struct tally_row *row, const struct tally_period **
     return 0;
 }
 
-static uint64_t gap_length(const struct tally_gap *gap)
-{
-    return (uint64_t)gap->end - (uint64_t)gap->begin;
-}
-
-void tally_keep_gap(struct tally *tally, const struct tally_gap *gap)
-{
-    struct tally_gap *gaps = tally->gaps;
-    unsigned at;
-
-    if (tally->n_gaps == tally->options.gaps &&
-        gap_length(gap) <= gap_length(&gaps[tally->n_gaps - 1]))
-        return;
-    at = tally->n_gaps < tally->options.gaps ? tally->n_gaps++ : tally->n_gaps - 1;
-    for (; at > 0 && gap_length(&gaps[at - 1]) < gap_length(gap); at--)
-        gaps[at] = gaps[at - 1];
-    gaps[at] = *gap;
-}
-
-/* ITEM ends the gap since the latest event, and begins the next one. */
-static void count_gap(struct tally *tally, const struct item *item)
-{
-    if (tally->options.separate && tally->gap.origin != item->origin)
-        tally->gap.class = NULL;
-    tally->gap.end = item->time;
-    if (unlikely(!tally->has_ended_gap)) {
-        tally->has_ended_gap = true;
-        tally->before = tally->gap;
-    }
-    if (tally->gap.class && item->time > tally->gap.begin)
-        tally_keep_gap(tally, &tally->gap);
-    if (!tally->gap.class || item->time >= tally->gap.begin)
-        tally->gap =
-            (struct tally_gap){.begin = item->time, .origin = item->origin, .class = item->class};
-}
-
 /* Counts ITEM in the row last_row. 1: it is left out. */
 static int add_event(struct tally *tally, const struct item *item)
 {
@@ -479,15 +445,16 @@ static int tally_put_more(struct sink *sink, const struct item *items, unsigned 
         if (item->kind != ITEM_EVENT) {
             losses_add(&tally->losses, item);
             losses_add(&tally->layers.losses[item->origin->layer], item);
-            tally->gap.lost = true;
+            if (tally->options.gaps > 0 && tally_put_lost(tally, item) < 0)
+                return -ENOMEM;
             continue;
         }
         if (tally->first == TIME_UNKNOWN)
             tally->first = tally->last = item->time;
         if (item->time != TIME_UNKNOWN) {
             tally->first = MIN(tally->first, item->time);
-            if (tally->options.gaps > 0)
-                count_gap(tally, item);
+            if (tally->options.gaps > 0 && tally_count_gap(tally, item) < 0)
+                return -ENOMEM;
         }
         tally->last = MAX(tally->last, item->time);
         r = add_event(tally, item);

@@ -30,4 +30,4 @@ struct stat {
 extern const char *const stat_kinds[STAT_KINDS];
 
 /* Prints what was counted, in the format of the options. 0, -ENOMEM. */
-int stat_print(const struct stat *stat);
+int stat_print(struct stat *stat);

@@ -588,7 +588,7 @@ static void put_footer(const struct stat *stat, unsigned n_rows, unsigned line_w
     wrap_lines(stat->out, &lines, line_width);
 }
 
-int stat_print(const struct stat *stat)
+int stat_print(struct stat *stat)
 {
     struct table_column columns[STAT_COLUMNS];
     const struct table_form form = {.columns = columns,
@@ -605,6 +605,7 @@ int stat_print(const struct stat *stat)
     if (r < 0)
         return r;
     r = list_recorded(stat, rows, n, &recorded);
+    tally_mark_gaps(&stat->tally);
     make_columns(stat, columns);
     table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
     if (table.format == TABLE_JSON)

@@ -96,6 +96,34 @@ for by in event cpu layer; do
     [ "$(jq length all)" -gt 0 ] || fail "no rows"
 done
 
+# CPU 0 has an interrupt each ms, and so does CPU 1, of which 600 ms are lost.
+case="a loss on another CPU"
+{
+    echo '# tracer: nop'
+    echo '#'
+    echo '# entries-in-buffer/entries-written: 400/400   #P:2'
+    awk 'BEGIN {
+        for (i = 0; i < 1000; i++) {
+            if (i == 800) print "CPU:1 [LOST 1200 EVENTS]"
+            for (cpu = 0; cpu < 2; cpu++)
+                if (cpu == 0 || i < 200 || i >= 800) {
+                    printf "a-%d [00%d] d.h.. 1.%03d%d00: irq_handler_entry: irq=27 name=virtio0\n", 7 + cpu, cpu, i, 1 + 4 * cpu
+                    printf "a-%d [00%d] d.h.. 1.%03d%d00: irq_handler_exit: irq=27 ret=handled\n", 7 + cpu, cpu, i, 2 + 4 * cpu
+                }
+        }
+    }'
+} >lost.txt
+for options in "--by cpu" "--cpu 0" "--cpu 1" "--by cpu --cpu 1" "--by vcpu" "--by irq"; do
+    n=1
+    case $options in *vcpu | *irq) n=2 ;; esac
+    # shellcheck disable=SC2086 # words
+    "$strata" irq -f json $options lost.txt 2>err | jq -e '.rows | length > 0 and all(.rate > 990 * $n and .rate < 1010 * $n and
+        .share > 0.099 * $n and .share < 0.101 * $n)' --argjson n $n >out || fail "$options: $("$strata" irq $options lost.txt)"
+done
+"$strata" irq -f json --cpu 0 lost.txt 2>err | jq -e '.covered_ns == .duration_ns' >out || fail "CPU 0 lost nothing"
+"$strata" latency -f json --by cpu --pair 'irq: irq_handler_entry(irq) -> irq_handler_exit(irq) by cpu' lost.txt 2>err |
+    jq -e '.rows | length == 2 and all(.rate > 990 and .rate < 1010)' >out || fail "latency: $(cat out)"
+
 case="no interrupts"
 status=0
 "$strata" irq xen.raw >rows 2>err || status=$?

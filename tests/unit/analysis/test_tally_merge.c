@@ -104,6 +104,9 @@ static void make_stream(struct stream *s)
             s->items[i].lost = random_u64() % 4 ? random_u64() % 100 : LOST_UNKNOWN;
             s->items[i].cause = random_u64() % 2 ? LOSS_DROPPED : LOSS_UNREADABLE;
             s->items[i].skipped = 10;
+            s->items[i].since = random_u64() % 2 || time == TIME_UNKNOWN
+                                    ? TIME_UNKNOWN
+                                    : time - (int64_t)(random_u64() % 300);
         }
     }
 }
@@ -225,6 +228,8 @@ static void check(const struct tally_options *options)
     assert_int_equal(tally_init_with(&all, options), 0);
     put(&all, &s, 0, ITEMS, 0);
     merge_all(options, &s, &sum);
+    tally_mark_gaps(&all);
+    tally_mark_gaps(&sum);
     assert_tallies(&all, &sum);
     tally_done(&all);
     tally_done(&sum);
