@@ -212,6 +212,8 @@ static int export_trace(const struct export_verb_options *options,
         status = EXIT_SUCCESS;
     } else {
         losses_sink_init(&counter, sink);
+        if (options->select.cpus.n > 0)
+            walk.left_out_sink = sink;
         status = walk_and_keep(options, &walk, &counter, output);
         if (status == EXIT_SUCCESS && pairs->rules.n > 0)
             status = pairs_check(pairs, trace_classes(trace), &options->select, true);

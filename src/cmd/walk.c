@@ -338,6 +338,22 @@ static int put_loss_begins(struct walk *walk, const struct item *items, unsigned
     return r;
 }
 
+/* What ended sink_put(). */
+static int put_failed(const struct sink *sink, int r, struct error *error)
+{
+    if (sink->error.code)
+        *error = sink->error;
+    return error_set(error, r, NULL, "out of memory");
+}
+
+/* The CPUs that are left out so far, before what is put at TIME. */
+static int put_left_out(struct walk *walk, int64_t time, struct error *error)
+{
+    int r = left_out_put(&walk->left_out, walk->left_out_sink, time);
+
+    return r < 0 ? put_failed(walk->left_out_sink, r, error) : 0;
+}
+
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
                         struct error *error)
 {
@@ -358,6 +374,8 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         }
         if (r == 0)
             r = open_losses_put(&walk->open_losses, walk->selection, items + i, (unsigned)run);
+        if (r == 0 && unlikely(walk->left_out_sink != NULL))
+            r = left_out_note(&walk->left_out, walk->selection, items + skipped, i - skipped);
         if (r < 0)
             return error_set(error, r, NULL, "out of memory");
         if (run == 0)
@@ -369,12 +387,12 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         if (unlikely(walk->stopped && *walk->stopped))
             return error_set(error, -EINTR, NULL,
                              "stopped by a signal; what was read up to here is exported");
+        if (unlikely(walk->left_out_sink != NULL) &&
+            (r = put_left_out(walk, items[i].time, error)) < 0)
+            return r;
         r = sink_put(walk->sink, items + i, (unsigned)run);
-        if (r < 0) {
-            if (walk->sink->error.code)
-                *error = walk->sink->error;
-            return error_set(error, r, NULL, "out of memory");
-        }
+        if (r < 0)
+            return put_failed(walk->sink, r, error);
         i += (unsigned)run;
         walk->last_selected = items[i - 1].time;
     }
@@ -394,12 +412,7 @@ static int put_open_losses(struct walk *walk, struct error *error)
 
     while (r >= 0 && open_losses_take(&walk->open_losses, walk->selection, end, &loss))
         r = sink_put(walk->sink, &loss, 1);
-    if (r < 0) {
-        if (walk->sink->error.code)
-            *error = walk->sink->error;
-        r = error_set(error, r, NULL, "out of memory");
-    }
-    return r;
+    return r < 0 ? put_failed(walk->sink, r, error) : 0;
 }
 
 unsigned walk_input_of(void *arg, const struct origin *origin)
@@ -471,7 +484,10 @@ int walk_through(struct walk *walk)
     trace_stop_ahead(trace);
     if (r >= 0)
         r = put_open_losses(walk, &error);
+    if (r >= 0 && walk->left_out_sink && walk->has_selected)
+        r = put_left_out(walk, walk->last_selected, &error);
     open_losses_done(&walk->open_losses);
+    left_out_done(&walk->left_out);
     if (r >= 0)
         r = flush(walk, &error);
     else

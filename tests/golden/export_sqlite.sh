@@ -19,7 +19,7 @@ compare boot.trace -n 8000
 compare lttng-ust
 compare guest
 compare xen.raw -n 8000
-compare xen.raw --cpu 1 -n 5000 --cpu-hz 2.4G
+compare xen.raw -e '*_to_*' -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000
 

@@ -93,3 +93,34 @@ read -r from until <places
 # … and where all of the trace is read, nothing has begun there.
 "$strata" stat --until 99999999999999 whole.raw >out 2>&1 || fail "$(cat out)"
 ! grep -q ' place' out || fail "a loss at the end: $(cat out)"
+
+# What sched says of an export is true of the machine: a thread that left for a CPU that is not in it is unknown meanwhile.
+case="an export of some CPUs"
+python3 - "$here/../simulation" <<'PYTHON' || fail "the machine"
+import random, sys
+sys.path.insert(0, sys.argv[1])
+import kernel_files, machine
+from recording import Source
+made = machine.Machine(random.Random(1), 3, 0, 6, True, False)
+made.run(31 * machine.MILLI)
+host = Source(made.host, 0, 30 * machine.MILLI)
+kernel_files.write_manifest("some", [host.write("some")])
+PYTHON
+"$strata" sched --events -f json some | sort >whole
+for to in ctf trace.dat; do
+    rm -rf exported
+    "$strata" export --strict --to $to -o exported --cpu 0,2 some 2>err || fail "$(cat err)"
+    ! [ -s err ] || fail "what was not asked for was lost: $(cat err)"
+    "$strata" sched --events -f json exported 2>err | sort >part
+    [ "$(wc -l <part)" -gt 200 ] || fail "$to: $(wc -l <part) intervals"
+    [ "$(comm -13 whole part | wc -l)" -eq 0 ] || fail "$to: $(comm -13 whole part | wc -l) of $(wc -l <part) intervals are false"
+    case $(on_cpu1 unknown exported) in "" | 1) ;; *) fail "$to: CPU 1: $(on_cpu1 unknown exported)" ;; esac
+    "$strata" info exported 2>err | grep -q 'lost  *events were lost in 1 place, how many is not known' || fail "$to: info"
+done
+for to in simpletrace sqlite; do
+    rm -rf exported
+    "$strata" export --to $to -o exported --cpu 0 some 2>err || fail "$(cat err)"
+    [ $to = sqlite ] || "$strata" info exported 2>err | grep -q 'in 2 places, how many is not known' || fail "$to: info"
+done
+python3 -c 'import sqlite3; assert sqlite3.connect("exported").execute("SELECT DISTINCT cpu FROM loss ORDER BY cpu").fetchall() == [(1,), (2,)]' ||
+    fail "sqlite"
