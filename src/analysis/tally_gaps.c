@@ -74,24 +74,24 @@ int tally_count_gap(struct tally *tally, const struct item *item)
 
 int tally_keep_lost(struct tally *tally, const struct tally_lost *lost)
 {
-    struct tally_lost *last = tally->n_lost > 0 ? &tally->lost[tally->n_lost - 1] : NULL;
+    struct tally_lost *all = tally->lost;
+    struct tally_lost *last = all && tally->n_lost > 0 ? &all[tally->n_lost - 1] : NULL;
 
     if (last && last->origin == lost->origin && last->cpu == lost->cpu &&
         lost->since >= last->since && lost->since <= last->until) {
         last->until = MAX(last->until, lost->until);
         return 0;
     }
-    if (tally->n_lost == LOST_MAX) {
+    if (all && tally->n_lost == LOST_MAX) {
         for (unsigned i = 0; i < LOST_MAX / 2; i++) {
-            const struct tally_lost *pair = &tally->lost[2 * i];
+            const struct tally_lost *a = &all[2 * i], *b = a + 1;
 
-            tally->lost[i] = pair[0];
-            tally->lost[i].since = MIN(pair[0].since, pair[1].since);
-            tally->lost[i].until = MAX(pair[0].until, pair[1].until);
+            all[i] = (struct tally_lost){MIN(a->since, b->since), MAX(a->until, b->until),
+                                         a->origin, a->cpu};
         }
         tally->n_lost = LOST_MAX / 2;
     }
-    if (tally->n_lost == tally->lost_room) {
+    if (!all || tally->n_lost == tally->lost_room) {
         unsigned room = MAX(tally->lost_room * 2, 16u);
         struct tally_lost *more = realloc(tally->lost, room * sizeof *more);
 
