@@ -14,6 +14,8 @@
 #define CPUS_MAX 65536
 /* Losses of a source whose places are kept; beyond, neighbours become one. */
 #define GAPS_MAX 4096
+/* More of a CPU's time is most of it. */
+#define LACKS_SHARE 0.5
 
 struct gap {
     int64_t since, until;
@@ -563,6 +565,37 @@ double coverage_lost_share_pair(const struct coverage *coverage, const struct co
     double begin = place_lost_share(coverage, pair->begin, pair->cpu);
 
     return MAX(begin, place_lost_share(coverage, pair->end, end_cpu(pair)));
+}
+
+/* The same as in coverage_lacks_cpu(), of CPU alone if it is known. */
+static bool lacks_cpu(const struct coverage *coverage, const struct origin *origin, int32_t cpu)
+{
+    struct source_coverage *source = get_source(coverage, origin);
+    const struct source_totals *totals = source ? get_totals(coverage, source) : NULL;
+
+    if (!totals || totals->recorded == 0)
+        return false;
+    if ((double)place_lost(coverage, source, cpu) > LACKS_SHARE * (double)totals->recorded)
+        return true;
+    for (unsigned i = 0; cpu == CPU_UNKNOWN && i < source->n_seen; i++) {
+        int32_t other = (int32_t)source->seen[i] - 1;
+
+        if ((!coverage->cpus || ranges_include(coverage->cpus, other)) &&
+            (double)place_lost(coverage, source, other) > LACKS_SHARE * (double)totals->recorded)
+            return true;
+    }
+    return false;
+}
+
+bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin)
+{
+    return lacks_cpu(coverage, origin, CPU_UNKNOWN);
+}
+
+bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair)
+{
+    return lacks_cpu(coverage, pair->begin, pair->cpu) ||
+           lacks_cpu(coverage, pair->end, end_cpu(pair));
 }
 
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until)

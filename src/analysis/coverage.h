@@ -77,6 +77,10 @@ int64_t coverage_covered_pairs(const struct coverage *coverage, const struct cov
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
 /* The same of a pair: of the end that lost more. */
 double coverage_lost_share_pair(const struct coverage *coverage, const struct coverage_pair *pair);
+/* Whether most of the time of a CPU of ORIGIN, or of all of it, is lost: how often something occurs there is not known, as other CPUs
+ * need not be like it. Of a pair: of either end, and of a pair with a CPU, of that CPU. */
+bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin);
+bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair);
 /* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */

@@ -50,6 +50,7 @@ static void set_values(struct diff_row *to, unsigned side, const struct result *
                          : NAN;
 
     to->from[side] = from;
+    to->lacks_cpu |= from->lacks_cpu;
     for (unsigned i = 0; i < DIFF_METRICS; i++) {
         int column = result_find_column(result, names[i]);
 
@@ -199,6 +200,11 @@ int diff_init(struct diff *diff, const struct result *a, const struct result *b)
     if (r >= 0) {
         count_addresses(diff);
         diff_test_rows(diff);
+        for (unsigned i = 0; i < 2 * diff->n; i++) {
+            const struct result_row *from = diff->rows[i / 2].from[i % 2];
+
+            diff->lacks_cpu[i % 2] |= from && from->lacks_cpu;
+        }
     }
     if (r >= 0 && diff->n > 0)
         qsort(diff->rows, diff->n, sizeof *diff->rows, compare_rows);

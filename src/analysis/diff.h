@@ -63,13 +63,16 @@ struct diff_row {
     /* DIFF_CHANGED: the spans take longer or shorter, by the mean or a percentile. Otherwise of the mean. The same of the rate if there are no
      * durations. */
     enum diff_verdict verdict;
+    bool
+        lacks_cpu; /* of a CPU in one of the traces, most of the time is lost: rates and sums cannot be compared */
 };
 
 struct diff {
     const struct result *results[2]; /* borrowed */
     struct diff_row *rows;           /* those that changed come first, and the largest change */
     unsigned n;
-    bool lost[2]; /* events were lost in it */
+    bool lost[2];      /* events were lost in it */
+    bool lacks_cpu[2]; /* a row of it does */
     struct diff_addresses addresses;
     unsigned n_addresses; /* rows of one trace alone that have an address in their keys */
 };

@@ -165,7 +165,10 @@ static void test_row(struct tests *tests, struct diff_row *row)
     struct series series;
     double width;
 
-    row->tests[DIFF_RATE] = test_rate(tests, row);
+    /* Intervals are those of all CPUs, as the rate is. */
+    if (row->lacks_cpu && !has_durations)
+        return;
+    row->tests[DIFF_RATE] = row->lacks_cpu ? unknown : test_rate(tests, row);
     if (has_durations)
         cut(from[0]->batches, from[1]->batches, &series);
     else

@@ -82,6 +82,8 @@ struct result_row {
     const struct batches *batches, *intervals;
     /* Of durations: what its sources lost, as a share of the time that they were recorded; of several, the most. */
     double lost_share;
+    bool
+        lacks_cpu; /* most of the time of a CPU of theirs is lost: its rate is that of the others */
     const struct origin *origin; /* the source of its first span; NULL: of several, or not known */
     bool is_own;                 /* of a thread of Strata's own */
     /* Of its waits for a CPU, the part during which others of them ran, and during which it is not known what ran; 0: not

@@ -81,6 +81,16 @@ static double get_lost_share(const struct coverage *coverage, const struct row *
     return most;
 }
 
+static bool lacks_cpu(const struct coverage *coverage, const struct row *row)
+{
+    if (row->n_sources == 0)
+        return row->origin && coverage_lacks_cpu(coverage, row->origin);
+    for (unsigned i = 0; i < row->n_sources; i++)
+        if (coverage_lacks_cpu_pair(coverage, &row->sources[i]))
+            return true;
+    return false;
+}
+
 void result_set_durations(struct result *result, const struct duration_columns *columns,
                           struct result_row *to, const struct row *from)
 {
@@ -88,6 +98,7 @@ void result_set_durations(struct result *result, const struct duration_columns *
 
     to->durations = &from->durations;
     to->lost_share = get_lost_share(result->coverage, from);
+    to->lacks_cpu = lacks_cpu(result->coverage, from);
     to->origin = from->has_more_sources ? NULL : from->origin;
     if (from->batches) {
         to->batches = &from->batches->durations;

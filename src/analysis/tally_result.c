@@ -38,6 +38,7 @@ static int add_row(struct tally_result *tally, struct result *result, const stru
     if (!to || result_set_key(result, to, 0, layer_name(from->origin->layer)) < 0 ||
         result_set_key(result, to, 1, from->class->name) < 0)
         return -ENOMEM;
+    to->lacks_cpu = coverage_lacks_cpu(result->coverage, from->origin);
     result_set_number(to, tally->n, (int64_t)from->count);
     if (seconds > 0)
         result_set_real(to, tally->rate, (double)from->count / seconds);

@@ -234,6 +234,24 @@ static bool put_addresses_note(const struct diff *diff, unsigned number, struct 
     return true;
 }
 
+static const char *sides_name(const bool *is)
+{
+    static const char *const names[] = {"", "A", "B", "both traces"};
+
+    return names[is[0] + 2 * is[1]];
+}
+
+/* False: there is none. */
+static bool put_lacks_note(const struct diff *diff, struct text *out)
+{
+    if (!diff->lacks_cpu[0] && !diff->lacks_cpu[1])
+        return false;
+    text_printf(out,
+                "most of the time of a CPU is missing in %s: its rates and sums cannot be compared",
+                sides_name(diff->lacks_cpu));
+    return true;
+}
+
 static void put_notes(const struct diff *diff, struct json_writer *w)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
@@ -245,13 +263,15 @@ static void put_notes(const struct diff *diff, struct json_writer *w)
         if (put_addresses_note(diff, i, &text))
             json_write_string(w, text.start, text_len(&text));
     }
+    text.next = text.start;
+    if (put_lacks_note(diff, &text))
+        json_write_string(w, text.start, text_len(&text));
     json_write_end(w);
 }
 
 /* How many rows have which verdict, and what the signs mean. */
 static void put_legend(const struct diff *diff, struct text *out)
 {
-    static const char *const lost[] = {"", "A", "B", "both traces"};
     unsigned counts[DIFF_CHANGED + 1] = {0}, only[2] = {0};
 
     for (unsigned i = 0; i < diff->n; i++)
@@ -268,7 +288,9 @@ static void put_legend(const struct diff *diff, struct text *out)
         if (put_addresses_note(diff, i, out))
             text_put_char(out, '\n');
     if (diff->lost[0] || diff->lost[1])
-        text_printf(out, "events were lost in %s\n", lost[diff->lost[0] + 2 * diff->lost[1]]);
+        text_printf(out, "events were lost in %s\n", sides_name(diff->lost));
+    if (put_lacks_note(diff, out))
+        text_put_char(out, '\n');
 }
 
 static int put_diff(const struct diff_options *options, const struct diff *diff, const char *verb,
@@ -416,12 +438,15 @@ static int check_conditions(const struct run *run)
                  : run->is_lossy && run->options->open.strict ? EXIT_LOSSES
                                                               : EXIT_SUCCESS;
 
-    for (unsigned i = 0; i < run->options->fail.n; i++)
+    for (unsigned i = 0; i < run->options->fail.n; i++) {
+        if (run->conditions[i].is_undecided)
+            status = EXIT_FAILURE;
         if (!run->conditions[i].has_row) {
             cli_error("--fail '%s': no row of both traces has such a key and metric",
                       run->options->fail.items[i]);
             status = EXIT_FAILURE;
         }
+    }
     return status;
 }
 

@@ -80,6 +80,12 @@ bool diff_condition_check(struct diff_condition *condition, const char *text, co
         if (!has_keys(row, diff->results[0]->n_keys, condition->key) || isnan(change))
             continue;
         condition->has_row = true;
+        if (row->lacks_cpu && (condition->metric == DIFF_RATE || condition->metric == DIFF_SUM)) {
+            cli_error("%s: cannot be decided: most of the time of a CPU is lost in one trace",
+                      text);
+            condition->is_undecided = true;
+            continue;
+        }
         if (condition->is_below ? change >= condition->limit : change <= condition->limit)
             continue;
         is_met = true;

@@ -11,6 +11,7 @@ struct diff_condition {
     bool is_below;
     double limit; /* 0.2: 20 % */
     bool has_row;
+    bool is_undecided; /* a row's rate is not known well enough */
 };
 
 /* "ANALYSIS.KEY.METRIC > +20%" into RET, which is zeroed and is freed by diff_condition_done(), also after a failure.

@@ -30,6 +30,45 @@ assert n_same >= 1 or analysis == "irq", n_same
 END
 done
 
+# CPU 1 has three times as many interrupts as CPU 0. Of the second trace nearly all of CPU 1 is lost, of the third 5 % of it: only of
+# this can it be told how often something occurs.
+case="a CPU that is missing"
+python3 - <<'END'
+import random
+for name, begin, end in ("whole", 0, 0), ("missing", 20, 980), ("fewer", 500, 550):
+    random.seed(1)
+    lines = []
+    for ms in range(1000):
+        for cpu, n in (0, 1), (1, 3):
+            for i in range(n):
+                at = 1000 * ms + i * 250 + random.randrange(100)
+                if cpu == 0 or not begin <= ms < end:
+                    for after, event in (0, "irq_handler_entry: irq=27 name=virtio0"), (40, "irq_handler_exit: irq=27 ret=handled"):
+                        lines.append((at + after, f"a-{7 + cpu} [00{cpu}] d.h.. 1.{at + after:06d}: {event}"))
+        if ms == end and end > 0:
+            lines.append((1000 * ms - 1, "CPU:1 [LOST 5000 EVENTS]"))
+    with open(name, "w") as out:
+        print("# tracer: nop\n#\n# entries-in-buffer/entries-written: 400/400   #P:2", file=out)
+        for _, line in sorted(lines, key=lambda line: line[0]):
+            print(line, file=out)
+END
+for analysis in stat irq; do
+    for pair in "whole missing" "missing whole" "missing missing"; do
+        # shellcheck disable=SC2086 # two words
+        "$strata" diff -f json $pair $analysis >found 2>err || fail "$(cat err)"
+        jq -e '(.rows | length > 0 and all(.rate_verdict == "unknown" and ($analysis == "irq" or .p50_verdict == "unknown"))) and
+            (.notes[0] | test("^most of the time of a CPU is missing in .*: its rates and sums cannot be compared$"))' --arg analysis $analysis found >out || fail "$analysis $pair: $(cat found)"
+    done
+    "$strata" diff -f json whole fewer $analysis >found 2>err || fail "$(cat err)"
+    jq -e '.rows | length > 0 and all(.rate_verdict == "same")' found >out || fail "$analysis: $(cat found)"
+done
+"$strata" diff -f json --by cpu whole missing irq 2>err | jq -e '.rows | all(.rate_verdict == {"0": "same", "1": "unknown"}[.key.cpu | tostring])' >out ||
+    fail "--by cpu: $("$strata" diff --by cpu whole missing irq)"
+"$strata" diff whole missing irq 2>err | grep -q '^most of the time of a CPU is missing in B: ' || fail "not as text"
+status=0
+"$strata" diff --fail 'irq.virtio0.rate > +20%' whole missing irq >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q 'cannot be decided' err || fail "--fail: $status: $(cat err)"
+
 case="one stage that takes a fifth longer"
 cat >io-events <<'END'
 virtio_blk_handle_read(void *vdev, void *req, uint64_t sector, size_t nsectors) "vdev %p req %p sector %"PRIu64" nsectors %zu"
