@@ -16,6 +16,7 @@ check xen 1 2 103
 check xen --partitions 11
 check perf 3 4
 check lttng 5 6 4074
+check text 1 2 5
 check clock 3 5 9
 check rate 1 2 3 4 5 6
 check two 7 11 14

@@ -188,6 +188,12 @@ grep -q 'events were lost in 1 place' out || fail "$(cat out)"
 # A pipe is read once: that is noted.
 cat long.txt | "$strata" sched --pid 5 - >out 2>err
 grep -q '^strata: standard input: 1 loss was found late: .*; save the text to a file and read that$' err || fail "$(cat err)"
+# … also where states can still be taken back: spans cannot.
+{ sed '/^t[12]-[12] /d' long.txt | sed '/LOST/,$d'; switches | sed 2000q; sed -n '/LOST/,$p' long.txt; } >near.txt
+cat near.txt | "$strata" stat - >out 2>err
+grep -q '^strata: standard input: 1 loss was found late' err || fail "$(cat err)"
+"$strata" stat near.txt >out 2>err
+! grep . err || fail "$(cat err)"
 # When a thread moved in a loss, and how often, is unknown.
 cat >moved.txt <<'END'
 t6-6 [001] d..2. 10.000001: sched_switch: prev_comm=t6 prev_pid=6 prev_prio=120 prev_state=R ==> next_comm=t5 next_pid=5 next_prio=120

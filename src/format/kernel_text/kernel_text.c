@@ -20,8 +20,6 @@
 #define COMMS_MAX 65536u
 #define PROBE_LINES 64u
 #define CPUS_MAX 65536u
-/* So many events may come before their loss is found, and those who read take back what they made of it. */
-#define LATE_MAX 4096u
 
 /* trace_marker's event: what it is called in ftrace's text, and in its formats. */
 #define MARKER "tracing_mark_write"
@@ -340,7 +338,7 @@ static void put_lost(struct kernel_text *text, struct item *item, int32_t cpu, u
         item->since = text->cpus[cpu].has_last ? text->cpus[cpu].last : TIME_UNKNOWN;
     mark_last(text, cpu);
     if (cpu != CPU_UNKNOWN && !text->cpus[cpu].is_marked && text->cpus[cpu].place > 0 &&
-        text->n_lent > text->cpus[cpu].place + LATE_MAX)
+        text->cpus[cpu].place <= text->n_lent)
         text->n_late++;
     note_last(text, cpu, time, item);
 }
@@ -730,9 +728,10 @@ static const char *text_hint(const struct source *source)
     if (text->n_late > 0)
         n += snprintf(
             text->hint + n, sizeof text->hint - (size_t)n,
-            "%s%u loss%s found late: what threads did meanwhile may be wrong; save the text to "
-            "a file and read that",
-            n > 0 ? "; " : "", text->n_late, text->n_late == 1 ? " was" : "es were");
+            "%s%u loss%s found late: states and spans around %s may be wrong; save the text to a "
+            "file and read that",
+            n > 0 ? "; " : "", text->n_late, text->n_late == 1 ? " was" : "es were",
+            text->n_late == 1 ? "it" : "them");
     if (text->n_continued > 0)
         n += snprintf(text->hint + n, sizeof text->hint - (size_t)n,
                       "%slines that continue a text of trace_marker are left out (%u)",
