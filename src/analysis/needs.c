@@ -155,8 +155,8 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
         if (classes->origins[i]->threads_only) {
             text_put_literal(
                 text,
-                ", but for those of the threads that perf recorded alone, from which no states "
-                "follow; record all with perf record -a");
+                ", but for those of the threads that perf recorded or printed alone, from which no "
+                "states follow; record all with perf record -a, and print all");
             return;
         }
     if (!*selected && are_in_text(needs, classes))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the Linux kernel's tracers left. */
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "format/kernel_text/kernel_text.h"
 #include "format/perf_data/perf_data.h"
 #include "format/trace_dat/trace_dat.h"
+#include "trace/left_out.h"
 #include "trace/open.h"
 #include "tracedir/cpu_files.h"
 
@@ -106,12 +109,44 @@ int open_perf_data(struct open_ctx *ctx, struct error *error)
     return r < 0 ? r : open_ctx_add(ctx, source);
 }
 
+/* What the text of CTX was left out of, which is read for that once before. -ENOMEM. */
+static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
+{
+    struct catalogue catalogue = {0};
+    struct source *source = NULL;
+    struct error error = {0};
+    struct input in;
+    char path[40];
+    int fd, r;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ctx->input.fd);
+    fd = ctx->input.seekable ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return 0;
+    r = input_open_fd(&in, fd, ctx->path, INPUT_BUFFER_SIZE, &error);
+    if (r >= 0)
+        r = input_refill(&in, &error);
+    if (r >= 0)
+        r = kernel_text_open(&in, &catalogue, &source, &error);
+    if (r >= 0)
+        r = left_out_find(source, ret);
+    source_free(source);
+    catalogue_done(&catalogue);
+    return r == -ENOMEM ? r : 0;
+}
+
 int open_kernel_text(struct open_ctx *ctx, struct error *error)
 {
+    struct left_out left_out = {0};
     struct source *source;
-    int r = kernel_text_open(&ctx->input, &ctx->trace->catalogue, &source, error);
+    int r = find_left_out(ctx, &left_out);
 
-    return r < 0 ? r : open_ctx_add(ctx, source);
+    if (r >= 0)
+        r = kernel_text_open(&ctx->input, &ctx->trace->catalogue, &source, error);
+    if (r < 0)
+        return r;
+    kernel_text_leave_out(source, &left_out.cpus, left_out.threads);
+    return open_ctx_add(ctx, source);
 }
 
 /* Events with equal times are ordered by CPU, whatever the order of the paths. */

@@ -221,6 +221,31 @@ echo 'strata: cpu0.txt: it has events of 1 CPU of 4: what the others did is unkn
 sed -i 's/#P:4/#P:1/' cpu0.txt
 [ "$(states_of cpu0.txt)" = '["running","sleeping","woken"]' ] || fail "$(states_of cpu0.txt)"
 
+case="a text of some CPUs, or of some threads"
+xz -dc "$DATA/perf/packed.script.xz" >whole.txt
+"$strata" sched whole.txt >out 2>err || fail "$(cat err)"
+! grep . err || fail "$(cat err)"
+for cpu in 0 1; do
+    grep " \[00$cpu\] " whole.txt >"cpu$cpu.txt"
+    "$strata" sched --by cpu -f json "cpu$cpu.txt" 2>err | jq -c '[.rows[] | [.key.cpu, .unknown_share == 1]] | sort' >got
+    [ "$(cat got)" = "[[0,$([ $cpu = 1 ] && echo true || echo false)],[1,$([ $cpu = 0 ] && echo true || echo false)]]" ] || fail "$(cat got)"
+    grep -q "^strata: cpu$cpu.txt: it has no events of CPU $((1 - cpu)), which others name: what it did is unknown$" err || fail "$(cat err)"
+done
+# perf, which runs on CPU 1 in between, waits for 5 ms.
+[ "$("$strata" sched -f json cpu0.txt 2>/dev/null | jq '[.rows[] | select(.key.pid == 133) | .wait // 0] | add < 5000000')" = true ] || fail "$("$strata" sched cpu0.txt 2>&1)"
+grep '^ *ls ' whole.txt >ls.txt
+grep '^ *swapper ' whole.txt >swapper.txt
+awk '$2 == 133' whole.txt >133.txt
+for name in ls swapper 133; do
+    ! "$strata" sched $name.txt >out 2>err || fail "$name: $(cat out)"
+    grep -q "^strata: $name.txt: it has events of certain threads alone: " err || fail "$name: $(cat err)"
+    grep -q ', but for those of the threads that perf recorded or printed alone, from which no states follow' err || fail "$name: $(cat err)"
+done
+# What a text cannot say is not said.
+head -n 100 cpu0.txt >few.txt
+"$strata" stat few.txt >out 2>err
+! grep 'which others name' err || fail "$(cat err)"
+
 # perf script prints what was lost only if it is asked to: without a line that tells a loss, nothing is known of losses.
 for lines in '1,2 unknown:' '1,3 5'; do
     sed -n ${lines%% *}p perf.txt >part.txt

@@ -75,8 +75,10 @@ struct kernel_text {
     uint64_t n_lent; /* items of the runs before */
     unsigned n_late; /* losses that were found so late */
     struct text_ahead ahead;
-    unsigned n_absent, next_absent; /* CPUs that are not in the text */
-    bool is_looked_through;         /* `ahead` is known */
+    struct cpu_set absent;  /* CPUs that are not in the text */
+    unsigned of_cpus;       /* by its head it is of one CPU of so many; 0: it is not */
+    uint32_t next_absent;   /* CPU_SET_MAX: none */
+    bool is_looked_through; /* `ahead` is known */
     char hint[512];
     /* The line is to be read once more, after the loss that comes before it, or for its next event. */
     bool again;
@@ -637,13 +639,12 @@ static void look_ahead(struct kernel_text *text, unsigned n)
     }
 }
 
-/* Of a text of one CPU: the next of the others, which are not in it. */
+/* The next CPU that is not in the text. */
 static void put_absent(struct kernel_text *text, struct item *item)
 {
-    int32_t cpu = (int32_t)text->next_absent++;
-
-    put_loss(text, item, LOSS_DROPPED, cpu + (cpu >= text->ahead.only_cpu), LOST_UNKNOWN, 0);
+    put_loss(text, item, LOSS_DROPPED, (int32_t)text->next_absent, LOST_UNKNOWN, 0);
     item->is_open = true;
+    text->next_absent = cpu_set_next(&text->absent, text->next_absent + 1);
 }
 
 static int text_next(struct source *source, const struct item **ret_items)
@@ -654,7 +655,7 @@ static int text_next(struct source *source, const struct item **ret_items)
 
     text->used = 0;
     *ret_items = text->items;
-    while (n < RUN_MAX && text->next_absent < text->n_absent)
+    while (n < RUN_MAX && text->next_absent < CPU_SET_MAX)
         put_absent(text, &text->items[n++]);
     while (text->error == 0 && n < RUN_MAX &&
            text->used + KERNEL_TEXT_FIELDS_SIZE + KERNEL_TEXT_LINE_MAX + 8 <= PAYLOADS_SIZE) {
@@ -719,12 +720,24 @@ static void text_facts(const struct source *source,
 static const char *text_hint(const struct source *source)
 {
     struct kernel_text *text = container_of(source, struct kernel_text, source);
+    unsigned n_absent = cpu_set_count(&text->absent);
+    char cpus[64];
     int n = 0;
 
-    if (text->n_absent > 0)
+    if (text->of_cpus > 0)
         n = snprintf(text->hint, sizeof text->hint,
-                     "it has events of 1 CPU of %u: what the others did is unknown",
-                     text->n_absent + 1);
+                     "it has events of 1 CPU of %u: what the others did is unknown", text->of_cpus);
+    else if (n_absent > 0)
+        n = snprintf(text->hint, sizeof text->hint,
+                     "it has no events of CPU%s %s, which others name: what %s did is unknown",
+                     n_absent == 1 ? "" : "s",
+                     cpu_set_text(&text->absent, CPU_SET_MAX, cpus, sizeof cpus),
+                     n_absent == 1 ? "it" : "they");
+    if (text->names->origin.threads_only)
+        n += snprintf(text->hint + n, sizeof text->hint - (size_t)n,
+                      "%sit has events of certain threads alone: what these and others did "
+                      "meanwhile is unknown; print those of all threads",
+                      n > 0 ? "; " : "");
     if (text->n_late > 0)
         n += snprintf(
             text->hint + n, sizeof text->hint - (size_t)n,
@@ -799,8 +812,13 @@ static int look_through(struct kernel_text *text, struct error *error)
     if (r < 0)
         return r;
     text->names->origin.lost_begin = text->ahead.lost_begin;
-    if (text->ahead.only_cpu != CPU_UNKNOWN && text->begin != TIME_UNKNOWN)
-        text->n_absent = head.n_cpus - 1;
+    if (text->ahead.only_cpu == CPU_UNKNOWN || text->begin == TIME_UNKNOWN)
+        return 0;
+    text->of_cpus = head.n_cpus;
+    for (uint32_t cpu = 0; cpu < MIN(head.n_cpus, CPU_SET_MAX); cpu++)
+        if (cpu != (uint32_t)text->ahead.only_cpu)
+            cpu_set_add(&text->absent, cpu);
+    text->next_absent = cpu_set_next(&text->absent, 0);
     return 0;
 }
 
@@ -844,6 +862,7 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     text->catalogue = catalogue;
     graph_init(&text->graph);
     text->time = text->begin = TIME_UNKNOWN;
+    text->next_absent = CPU_SET_MAX;
     text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
     refused = text->is_html ? NULL
                             : kernel_form_refused((const char *)input_at(&text->in),
@@ -864,4 +883,14 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     }
     *ret_source = &text->source;
     return 0;
+}
+
+void kernel_text_leave_out(struct source *source, const struct cpu_set *cpus, bool threads)
+{
+    struct kernel_text *text = container_of(source, struct kernel_text, source);
+
+    text->names->origin.threads_only = threads;
+    for (uint32_t cpu = cpu_set_next(cpus, 0); cpu < CPU_SET_MAX; cpu = cpu_set_next(cpus, cpu + 1))
+        cpu_set_add(&text->absent, cpu);
+    text->next_absent = cpu_set_next(&text->absent, 0);
 }

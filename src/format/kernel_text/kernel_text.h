@@ -22,6 +22,7 @@
  *      begins that lost events before (origin->lost_begin); and for a text of one CPU (per_cpu/cpu0/trace) of several, by its
  *      head: the others are not recorded. */
 
+#include "base/cpu_set.h"
 #include "base/input.h"
 #include "event/catalogue.h"
 #include "event/source.h"
@@ -34,3 +35,6 @@ bool kernel_text_probe(const void *head, size_t n);
 /* Takes over IN, also on failure. Reads up to the first event, to know the clock. -ENOMEM, -EOPNOTSUPP (T7), or an errno from reading. */
 int kernel_text_open(struct input *in, struct catalogue *catalogue, struct source **ret_source,
                      struct error *error);
+
+/* Before the first item of SOURCE: CPUS, and where THREADS is set threads, are left out of the text: nothing is known of them. */
+void kernel_text_leave_out(struct source *source, const struct cpu_set *cpus, bool threads);

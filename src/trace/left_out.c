@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/left_out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/ticks.h"
+#include "event/value.h"
+
+#define EVENTS_MAX (1u << 17)
+/* Threads that have no event though a CPU switched to them, and that have: beyond, no more are noted. */
+#define BROKEN_MAX 4096u
+/* A CPU is named when it has so many points. A wake-up that is about to choose a CPU names the one where the thread ran last. */
+#define POINTS_ENOUGH 8u
+#define POINTS_SURE 4u
+#define POINTS_UNSURE 1u
+#define SWITCHES_MIN 8u
+#define BROKEN_MIN 3u
+/* After so long, a CPU has switched to what was put on it. */
+#define SETTLED_NS 20000000u
+#define SETTLED_TICKS INT64_C(100000000)
+
+enum role_kind { ROLE_OTHER, ROLE_SWITCH, ROLE_SURE, ROLE_UNSURE };
+
+/* What the events of a class are, and the numbers of their fields. */
+struct class_role {
+    enum role_kind kind;
+    int first, second; /* -1: none */
+};
+
+struct seen_cpu {
+    bool has_events;
+    bool is_after_switch; /* its last event was a switch, or one of the thread that left */
+    int32_t from, to;
+    unsigned points;
+    int64_t named; /* when it had enough points */
+};
+
+struct search {
+    struct seen_cpu cpus[LEFT_OUT_CPUS];
+    struct arena arena;
+    struct map roles;   /* by the number of a class, + 1 */
+    struct map threads; /* that have events: by number */
+    int32_t recent;     /* the last of them */
+    int32_t broken[BROKEN_MAX];
+    unsigned n_broken, n_switches;
+    int64_t last;
+    struct clock clock;
+};
+
+/* The role of events of CLASS. NULL: memory is out. */
+static const struct class_role *get_role(struct search *search, const struct event_class *class)
+{
+    static const struct {
+        const char *name;
+        enum role_kind kind;
+        const char *first, *second;
+    } known[] = {
+        {"sched_switch", ROLE_SWITCH, "prev_pid", "next_pid"},
+        {"sched_wakeup", ROLE_SURE, "target_cpu", ""},
+        {"sched_wakeup_new", ROLE_SURE, "target_cpu", ""},
+        {"sched_migrate_task", ROLE_SURE, "dest_cpu", ""},
+        {"sched_waking", ROLE_UNSURE, "target_cpu", ""},
+    };
+    struct class_role *role = map_get(&search->roles, (uint64_t) class->index + 1);
+
+    if (role)
+        return role;
+    role = arena_alloc(&search->arena, sizeof *role);
+    if (!role || map_put(&search->roles, (uint64_t) class->index + 1, role) < 0)
+        return NULL;
+    *role = (struct class_role){.first = -1, .second = -1};
+    if (!class->group || strcmp(class->group, "sched") != 0)
+        return role;
+    for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
+        if (strcmp(known[i].name, class->name) != 0)
+            continue;
+        role->first = event_class_field(class, known[i].first);
+        role->second = event_class_field(class, known[i].second);
+        if (role->first >= 0 && (role->second >= 0 || known[i].kind != ROLE_SWITCH))
+            role->kind = known[i].kind;
+    }
+    return role;
+}
+
+static int note_thread(struct search *search, int32_t pid)
+{
+    if (pid == search->recent || pid == PID_UNKNOWN)
+        return 0;
+    search->recent = pid;
+    return map_get(&search->threads, (uint32_t)pid)
+               ? 0
+               : map_put(&search->threads, (uint32_t)pid, search);
+}
+
+/* The CPU of NUMBER was named by an event at TIME. */
+static void name_cpu(struct search *search, int64_t number, unsigned points, int64_t time)
+{
+    struct seen_cpu *cpu;
+
+    if (number < 0 || number >= LEFT_OUT_CPUS)
+        return;
+    cpu = &search->cpus[number];
+    if (cpu->points < POINTS_ENOUGH && cpu->points + points >= POINTS_ENOUGH)
+        cpu->named = time;
+    cpu->points += cpu->points < POINTS_ENOUGH ? points : 0;
+}
+
+/* L2. CPU has an event of thread PID. */
+static void follow(struct search *search, struct seen_cpu *cpu, int32_t pid, bool is_switch)
+{
+    if (!cpu->is_after_switch)
+        return;
+    /* A thread that leaves its CPU has some events after the switch. */
+    if (pid == cpu->from && pid != cpu->to && !is_switch)
+        return;
+    cpu->is_after_switch = false;
+    if (pid != cpu->to && pid != PID_UNKNOWN && cpu->to != PID_UNKNOWN &&
+        search->n_broken < BROKEN_MAX)
+        search->broken[search->n_broken++] = cpu->to;
+}
+
+static int put_event(struct search *search, const struct item *item)
+{
+    const struct class_role *role = get_role(search, item->class);
+    struct seen_cpu *cpu;
+
+    if (!role || note_thread(search, item->pid) < 0)
+        return -ENOMEM;
+    if (item->cpu < 0 || item->cpu >= (int32_t)LEFT_OUT_CPUS)
+        return 0;
+    cpu = &search->cpus[item->cpu];
+    cpu->has_events = true;
+    follow(search, cpu, item->pid, role->kind == ROLE_SWITCH);
+    if (role->kind == ROLE_SWITCH) {
+        search->n_switches++;
+        cpu->is_after_switch = true;
+        cpu->from = (int32_t)item_value(item, (unsigned)role->first).i;
+        cpu->to = (int32_t)item_value(item, (unsigned)role->second).i;
+    } else if (role->kind != ROLE_OTHER) {
+        name_cpu(search, item_value(item, (unsigned)role->first).i,
+                 role->kind == ROLE_SURE ? POINTS_SURE : POINTS_UNSURE, item->time);
+    }
+    return 0;
+}
+
+/* What a CPU did after its last event is not known. */
+static void put_loss(struct search *search, const struct item *item)
+{
+    for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
+        if (item->cpu == CPU_UNKNOWN || item->cpu == (int32_t)i)
+            search->cpus[i].is_after_switch = false;
+}
+
+static int look_through(struct search *search, struct source *source)
+{
+    const struct item *items;
+    unsigned n = 0;
+    int r = 0;
+
+    while (n < EVENTS_MAX && (r = source_next(source, &items)) > 0) {
+        n += (unsigned)r;
+        for (int i = 0; i < r; i++) {
+            if (items[i].time == TIME_UNKNOWN)
+                continue;
+            if (items[i].kind != ITEM_EVENT) {
+                put_loss(search, &items[i]);
+                continue;
+            }
+            search->last = MAX(search->last, items[i].time);
+            search->clock = items[i].origin->clock;
+            if (put_event(search, &items[i]) < 0)
+                return -ENOMEM;
+        }
+    }
+    return r == -ENOMEM ? r : 0;
+}
+
+static void judge(const struct search *search, struct left_out *ret)
+{
+    int64_t settled =
+        search->clock.hz > 0 ? clock_from_ns(&search->clock, SETTLED_NS) : SETTLED_TICKS;
+    unsigned n_absent = 0;
+
+    *ret = (struct left_out){0};
+    for (unsigned i = 0; i < search->n_broken; i++)
+        n_absent += !map_get(&search->threads, (uint32_t)search->broken[i]);
+    ret->threads = n_absent >= BROKEN_MIN && n_absent >= search->n_broken / 10 * 9;
+    for (unsigned i = 0; i < LEFT_OUT_CPUS && !ret->threads && search->n_switches >= SWITCHES_MIN;
+         i++) {
+        const struct seen_cpu *cpu = &search->cpus[i];
+
+        if (!cpu->has_events && cpu->points >= POINTS_ENOUGH &&
+            ticks_between(cpu->named, search->last) >= settled)
+            cpu_set_add(&ret->cpus, i);
+    }
+}
+
+int left_out_find(struct source *source, struct left_out *ret)
+{
+    struct search *search = calloc(1, sizeof *search);
+    int r;
+
+    if (!search)
+        return -ENOMEM;
+    search->recent = PID_UNKNOWN;
+    search->last = TIME_UNKNOWN;
+    r = look_through(search, source);
+    if (r == 0)
+        judge(search, ret);
+    map_done(&search->roles);
+    map_done(&search->threads);
+    arena_done(&search->arena);
+    free(search);
+    return r;
+}
