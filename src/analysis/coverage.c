@@ -293,10 +293,15 @@ int coverage_put_selected(struct coverage *coverage, const struct selection *sel
     for (i = 0; i < n; i++) {
         struct item loss = items[i];
 
-        if (likely(loss.kind == ITEM_EVENT) || loss.since == TIME_UNKNOWN || !select->started ||
-            loss.since >= select->rows_to || loss.time < select->rows_to)
+        if (likely(loss.kind == ITEM_EVENT) || !select->started)
             continue;
-        loss.time = select->rows_to - 1;
+        if (loss.is_open && loss.time < select->rows_from)
+            loss.time = loss.since = select->rows_from; /* and goes on */
+        else if (loss.since != TIME_UNKNOWN && loss.since < select->rows_to &&
+                 loss.time >= select->rows_to)
+            loss.time = select->rows_to - 1;
+        else
+            continue;
         if (coverage_put(coverage, &loss, 1) < 0)
             return -ENOMEM;
     }

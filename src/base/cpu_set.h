@@ -24,6 +24,12 @@ static inline void cpu_set_add(struct cpu_set *set, uint32_t cpu)
     set->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
+static inline void cpu_set_remove(struct cpu_set *set, uint32_t cpu)
+{
+    if (cpu < CPU_SET_MAX)
+        set->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+}
+
 /* The first CPU of the set from CPU on; CPU_SET_MAX: there is none. */
 static inline uint32_t cpu_set_next(const struct cpu_set *set, uint32_t cpu)
 {

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "gen/output.h"
 #include "timeline/read_ahead.h"
+#include "trace/late_losses.h"
 #include "tracedir/manifest.h"
 
 /* "2400000000", "2400M", "2.4G". */
@@ -360,6 +361,7 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
     note_items(walk, items, n);
     for (unsigned i = 0; i < n;) {
         unsigned skipped = i;
+        bool is_full = walk->selection->left == 0;
         int run = selection_next_run(walk->selection, items, n, &i, error);
         int r;
 
@@ -367,13 +369,15 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
             return run;
         r = put_loss_begins(walk, items + skipped, i - skipped);
         if (r == 0)
-            r = open_losses_put(&walk->open_losses, walk->selection, items + skipped, i - skipped);
+            r = open_losses_put(&walk->open_losses, walk->selection, items + skipped, i - skipped,
+                                is_full);
         if (r == 0 && run > 0 && !walk->has_begun) {
             walk->has_begun = true;
             r = put_losses_before(walk);
         }
         if (r == 0)
-            r = open_losses_put(&walk->open_losses, walk->selection, items + i, (unsigned)run);
+            r = open_losses_put(&walk->open_losses, walk->selection, items + i, (unsigned)run,
+                                false);
         if (r == 0 && unlikely(walk->left_out_sink != NULL))
             r = left_out_note(&walk->left_out, walk->selection, items + skipped, i - skipped);
         if (r < 0)
@@ -456,7 +460,9 @@ int walk_through(struct walk *walk)
     int r = 0;
 
     error_clear(&error);
-    if (trace->ahead)
+    if (late_losses_find(trace, walk->selection, &walk->open_losses) < 0)
+        return cli_no_memory();
+    if (trace->ahead && !open_losses_wait(&walk->open_losses))
         read_ahead_select(trace->ahead, walk->selection);
     progress_start(&progress, isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
     while (!selection_is_over(walk->selection) && !walk->out->error) {
@@ -481,6 +487,8 @@ int walk_through(struct walk *walk)
             progress_show(&progress, done, total);
         }
     }
+    if (r >= 0)
+        r = late_losses_read(trace, walk->selection, &walk->open_losses);
     trace_stop_ahead(trace);
     if (r >= 0)
         r = put_open_losses(walk, &error);

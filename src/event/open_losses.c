@@ -9,7 +9,30 @@
 void open_losses_done(struct open_losses *losses)
 {
     free(losses->items);
+    free(losses->late);
     *losses = (struct open_losses){0};
+}
+
+int open_losses_add_late(struct open_losses *losses, const struct origin *origin)
+{
+    struct late_cpus *late = realloc(losses->late, (losses->n_late + 1) * sizeof *late);
+
+    if (!late)
+        return -ENOMEM;
+    losses->late = late;
+    late += losses->n_late++;
+    *late = (struct late_cpus){.origin = origin};
+    for (unsigned i = 0; i < MIN(origin->n_cpus, CPU_SET_MAX); i++)
+        cpu_set_add(&late->waiting, i);
+    return 0;
+}
+
+bool open_losses_wait(const struct open_losses *losses)
+{
+    for (unsigned i = 0; i < losses->n_late; i++)
+        if (cpu_set_next(&losses->late[i].waiting, 0) < CPU_SET_MAX)
+            return true;
+    return false;
 }
 
 static struct open_loss *find(struct open_losses *losses, const struct item *item)
@@ -20,15 +43,8 @@ static struct open_loss *find(struct open_losses *losses, const struct item *ite
     return NULL;
 }
 
-static int put(struct open_losses *losses, const struct item *item)
+static int add(struct open_losses *losses, const struct open_loss *loss)
 {
-    struct open_loss *loss = losses->n > 0 ? find(losses, item) : NULL;
-
-    /* An event of its CPU that comes before the loss shows that seeking has passed over it. */
-    if (loss && (item->kind == ITEM_LOSS || item->cpu != CPU_UNKNOWN))
-        *loss = losses->items[--losses->n];
-    if (!item->before_loss || item->time == TIME_UNKNOWN)
-        return 0;
     if (losses->n == losses->room) {
         unsigned room = MAX(losses->room * 2, 8u);
         struct open_loss *more = realloc(losses->items, room * sizeof *more);
@@ -38,22 +54,54 @@ static int put(struct open_losses *losses, const struct item *item)
         losses->items = more;
         losses->room = room;
     }
-    losses->items[losses->n++] =
-        (struct open_loss){.origin = item->origin, .cpu = item->cpu, .since = item->time};
+    losses->items[losses->n++] = *loss;
     return 0;
 }
 
+static int put(struct open_losses *losses, const struct item *item)
+{
+    struct open_loss *loss = losses->n > 0 ? find(losses, item) : NULL;
+    bool is_lasting = item->kind == ITEM_LOSS && item->is_open;
+
+    /* An event of its CPU that comes before the loss shows that seeking has passed over it. */
+    if (loss && (item->kind == ITEM_LOSS || item->cpu != CPU_UNKNOWN))
+        *loss = losses->items[--losses->n];
+    if ((!item->before_loss && !is_lasting) || item->time == TIME_UNKNOWN)
+        return 0;
+    return add(losses, &(struct open_loss){.origin = item->origin,
+                                           .cpu = item->cpu,
+                                           .since = item->time,
+                                           .is_lasting = is_lasting});
+}
+
 /* ITEM is after what is read: if it is a loss, it has begun there. */
-static void put_after(struct open_losses *losses, const struct item *item)
+static int put_after(struct open_losses *losses, const struct item *item)
 {
     struct open_loss *loss = find(losses, item);
+    bool is_late = false;
 
-    if (loss && item->kind == ITEM_LOSS)
+    for (unsigned i = 0; i < losses->n_late; i++) {
+        struct late_cpus *late = &losses->late[i];
+
+        if (late->origin != item->origin || !cpu_set_has(&late->waiting, (uint32_t)item->cpu))
+            continue;
+        cpu_set_remove(&late->waiting, (uint32_t)item->cpu);
+        is_late = true;
+    }
+    if (item->kind != ITEM_LOSS)
+        return 0;
+    if (loss)
         loss->has_end = true;
+    else if (is_late)
+        return add(losses, &(struct open_loss){.origin = item->origin,
+                                               .cpu = item->cpu,
+                                               .since = item->since,
+                                               .has_end = true});
+    return 0;
 }
 
 int open_losses_put(struct open_losses *losses, const struct selection *selection,
-                    const struct item *items, unsigned n)
+                    const struct item *items, unsigned n, bool is_full)
 {
     const struct select_options *options = selection->options;
     int r = 0;
@@ -61,12 +109,10 @@ int open_losses_put(struct open_losses *losses, const struct selection *selectio
     if (likely(!options->from.given && !options->to.given && !options->limited))
         return 0;
     for (unsigned i = 0; i < n && r == 0; i++) {
-        if (likely(items[i].kind == ITEM_EVENT && !items[i].before_loss && losses->n == 0))
-            continue;
-        if (!selection->started || items[i].time < selection->to)
+        if (is_full || (selection->started && items[i].time >= selection->to))
+            r = put_after(losses, &items[i]);
+        else if (items[i].kind != ITEM_EVENT || items[i].before_loss || losses->n > 0)
             r = put(losses, &items[i]);
-        else
-            put_after(losses, &items[i]);
     }
     return r;
 }
@@ -106,6 +152,9 @@ bool open_losses_take(struct open_losses *losses, struct selection *selection, i
         const struct open_loss open = losses->items[--losses->n];
 
         *ret = open_loss_item(&open, end);
+        /* A loss that goes on says so itself, if it was selected. Of rows, what is before them is, too. */
+        if (open.is_lasting && (selection->of_rows || open.since >= selection->from))
+            continue;
         /* Where the trace ends before, all of it was read. */
         if ((open.has_end || selection_is_over(selection)) && open.since < end &&
             selection_has_loss_after(selection, ret))

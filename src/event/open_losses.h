@@ -3,27 +3,43 @@
 
 /* Losses that have begun and not ended. A loss comes at its end. Where reading stops before, at --until or --limit, it is given as far
  * as it was read: from the last event before it on, what its CPU did is unknown. Where it has begun before --from, it is told at the
- * first item from there on. Only losses whose begin the reader has found (item->before_loss) are known so. Not thread-safe. */
+ * first item from there on. Most readers mark the item before a loss (item->before_loss). Of a source that tells losses late
+ * (event/source.h), what follows for each CPU tells. Not thread-safe. */
 
+#include "base/cpu_set.h"
 #include "event/select.h"
 
 struct open_loss {
     const struct origin *origin;
     int32_t cpu;
-    int64_t since; /* of the last event before it */
-    bool has_end;  /* … which is after what is read */
+    int64_t since;   /* of the last event before it; TIME_UNKNOWN: not known */
+    bool has_end;    /* … which is after what is read */
+    bool is_lasting; /* began with a loss that is_open */
+};
+
+/* The CPUs of an origin of which it is not known yet what follows what is read. */
+struct late_cpus {
+    const struct origin *origin;
+    struct cpu_set waiting;
 };
 
 /* Zeros are none. */
 struct open_losses {
     struct open_loss *items;
     unsigned n, room;
+    struct late_cpus *late;
+    unsigned n_late;
 };
 
 void open_losses_done(struct open_losses *losses);
-/* Notes the losses of N items in the order of time, which SELECTION has selected or passed over. 0, -ENOMEM. */
+/* ORIGIN is of a source that tells losses late. 0, -ENOMEM. */
+int open_losses_add_late(struct open_losses *losses, const struct origin *origin);
+/* Notes the losses of N items in the order of time, which SELECTION has selected or passed over. IS_FULL: it had --limit events before
+ * these. 0, -ENOMEM. */
 int open_losses_put(struct open_losses *losses, const struct selection *selection,
-                    const struct item *items, unsigned n);
+                    const struct item *items, unsigned n, bool is_full);
+/* Whether an item after what is read may still tell of a loss that has begun. */
+bool open_losses_wait(const struct open_losses *losses);
 /* After what was read: takes the next loss that reaches beyond what SELECTION has selected, as far as it is in it: up to END. False:
  * there are no more. */
 bool open_losses_take(struct open_losses *losses, struct selection *selection, int64_t end,

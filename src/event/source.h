@@ -55,6 +55,9 @@ struct source {
     bool one_buffer; /* see S7 */
     /* What wrote it stamped events in their order, so that times which step back are those of a clock that started again. */
     bool may_restart;
+    /* That events of a CPU were lost may be known only from the item after them, however late that is: nothing before it has
+     * `before_loss`. */
+    bool tells_losses_late;
     bool skips; /* seek() leaves out what is before its time without reading it, by and large */
     struct error error;
 };

@@ -15,6 +15,7 @@
 #include "event/select.h"
 #include "event/value.h"
 #include "reader/tables.h"
+#include "trace/late_losses.h"
 #include "trace/trace.h"
 
 struct strata_reader {
@@ -330,6 +331,8 @@ static int open_trace(struct strata_reader *reader)
     error_clear(&error);
     r = trace_open(reader->paths.items, reader->paths.n, &reader->options, &reader->trace, &error);
     reader->options.cache_dir = NULL;
+    if (r >= 0 && late_losses_find(reader->trace, &reader->selection, &reader->open_losses) < 0)
+        return fail_memory(reader);
     return r < 0 ? fail_with(reader, r, &error, "cannot open") : 0;
 }
 
@@ -350,7 +353,10 @@ static int next_open_loss(struct strata_reader *reader)
 {
     bool is_full = reader->select.limited && reader->selection.left == 0;
     int64_t end = is_full ? reader->last : reader->selection.to - 1;
+    int r = late_losses_read(reader->trace, &reader->selection, &reader->open_losses);
 
+    if (r < 0)
+        return fail_with(reader, r, &reader->trace->source->error, "cannot continue reading");
     if (!open_losses_take(&reader->open_losses, &reader->selection, end, &reader->open_loss))
         return 0;
     reader->next = &reader->open_loss;
@@ -371,6 +377,8 @@ static int next_run(struct strata_reader *reader)
         int r;
 
         if (reader->end != reader->run_end) { /* the rest of what the trace has lent */
+            bool is_full = selection->left == 0;
+
             error_clear(&error);
             r = selection_next_run(selection, reader->end,
                                    (unsigned)(reader->run_end - reader->end), &at, &error);
@@ -378,7 +386,8 @@ static int next_run(struct strata_reader *reader)
                 return fail_with(reader, r, &error, "cannot select");
             if (open_losses_put(&reader->open_losses, selection, reader->end,
                                 r > 0 ? at + (unsigned)r
-                                      : (unsigned)(reader->run_end - reader->end)) < 0)
+                                      : (unsigned)(reader->run_end - reader->end),
+                                is_full) < 0)
                 return fail_memory(reader);
             if (r > 0) {
                 reader->next = reader->end + at;

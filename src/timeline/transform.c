@@ -100,6 +100,7 @@ int transform_open(struct source *source, struct transform *each, struct source 
     e->source.ordered = source->ordered;
     e->source.one_buffer = source->one_buffer;
     e->source.may_restart = source->may_restart;
+    e->source.tells_losses_late = source->tells_losses_late;
     e->source.skips = source->skips;
     e->inner = source;
     e->each = each;

@@ -311,7 +311,8 @@ int perf_handle_end(struct perf_data *perf)
         if (perf->cpus[i].is_damaged)
             r = put_damage(perf, &perf->cpus[i], MAX(perf->cpus[i].last, perf->lent), true);
     for (unsigned i = 1; i < perf->n_cpus && r == 0 && perf->is_sampled; i++)
-        r = put_open_loss(perf, (int32_t)i - 1, MAX(perf->cpus[i].last, perf->lent));
+        if (perf->cpus[i].last != TIME_UNKNOWN)
+            r = put_open_loss(perf, (int32_t)i - 1, MAX(perf->cpus[i].last, perf->lent));
     return r == 0 && perf->ends_inside && perf->first_time != INT64_MAX ? put_unseen(perf) : r;
 }
 
@@ -361,6 +362,14 @@ static int put_own(struct perf_data *perf, const struct trailer *trailer, enum p
     struct item item =
         make_item(perf, ITEM_EVENT, seen_time(perf, trailer->time), trailer->cpu, trailer->tid);
 
+    /* Between samples, nothing is known before it either. */
+    if (unlikely(perf->is_sampled) && item.cpu >= 0) {
+        struct perf_cpu *cpu = get_cpu(perf, item.cpu);
+
+        if (!cpu || (cpu->last != TIME_UNKNOWN &&
+                     put_loss(perf, cpu, MAX(item.time, cpu->last), LOST_UNKNOWN) < 0))
+            return -ENOMEM;
+    }
     item.class = perf_class_own(perf, which);
     return item.class && order_put(perf->order, &item, &piece, 1) ? 0 : -ENOMEM;
 }
