@@ -76,6 +76,26 @@ done | cmp expected - || fail "two kernels' events"
 grep -q '^guest: .*\[00[01]\].* => ' report && grep -q '^guest: *ls|other-157 ' report && ! grep '^ .* => ' report ||
     fail "two kernels' buffers"
 
+# What a text of a kernel has keeps its system, by which analyses find it.
+{
+    echo '# tracer: nop'
+    echo '#'
+    echo '# entries-in-buffer/entries-written: 6/6   #P:1'
+    echo '<idle>-0 [000] d..2. 1.000100: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120'
+    echo 'a-7 [000] d..2. 1.001000: sched_waking: comm=b pid=8 prio=120 target_cpu=000'
+    echo 'a-7 [000] d..2. 1.001100: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=8 next_prio=120'
+    echo 'b-8 [000] d.h.. 1.001200: irq_handler_entry: irq=27 name=virtio0'
+    echo 'b-8 [000] d.h.. 1.001300: irq_handler_exit: irq=27 ret=handled'
+    echo 'b-8 [000] d..2. 1.002100: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120'
+} >text
+"$strata" export --to trace.dat -o export.dat text 2>err || fail "$(cat err)"
+for verb in sched irq 'sched --events' 'sched --who'; do
+    # shellcheck disable=SC2086 # words
+    "$strata" $verb -f json text >expected 2>err || fail "$verb: $(cat err)"
+    # shellcheck disable=SC2086
+    "$strata" $verb -f json export.dat 2>err | cmp expected - || fail "a text's $verb: $(cat err)"
+done
+
 # ---- all others ----
 # compare CAPTURE... [OPTION...]: exported and reported with the same.
 compare() {

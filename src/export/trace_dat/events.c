@@ -103,6 +103,15 @@ static bool add_kernel(struct dat_events *events, const struct event_class *clas
     return ret->event;
 }
 
+/* Readers find events of a kernel by their systems, such as "sched". Others have their layer's name. */
+static const char *made_system(const struct event_class *class)
+{
+    enum layer layer = class->origin->layer;
+    bool is_kernel = layer == LAYER_GUEST || layer == LAYER_HOST;
+
+    return is_kernel && class->group && class->group[0] ? class->group : layer_name(layer);
+}
+
 static bool add_made(struct dat_events *events, const struct event_class *class,
                      struct dat_class *ret)
 {
@@ -115,7 +124,7 @@ static bool add_made(struct dat_events *events, const struct event_class *class,
     if (!name || event)
         return event;
     id = free_id(events);
-    event = id ? add(events, id, layer_name(class->origin->layer)) : NULL;
+    event = id ? add(events, id, made_system(class)) : NULL;
     if (!event || kernel_layout_make(&events->arena, class, &event->layout) < 0)
         return false;
     kernel_layout_put_format(&format, &event->layout, id);
