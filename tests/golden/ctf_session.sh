@@ -9,7 +9,7 @@ events() {
     "$strata" report -f json "$@" 2>err | jq -r 'select(.event) | (if .group then .group + ":" else "" end) + .event + " \(.fields.v)"'
 }
 
-for session in rotated snapshots limited empty; do
+for session in rotated snapshots limited empty restarted; do
     case=$session
     grep "^$session " made/events.txt | cut -d' ' -f2- >expected
     events made/$session >got || fail "$(cat err)"
@@ -34,6 +34,8 @@ done
 case=losses
 "$strata" report made/rotated 2>err >out
 grep -qx 'strata: 7 events were lost (CPU 0: 7) in 1 place, and an unknown number in 1 place' err || fail "$(cat err)"
+"$strata" report made/restarted 2>err >out
+grep -qx 'strata: 18 events were lost (CPU 0: 7, CPU 1: 11) in 5 places, and an unknown number in 3 places' err || fail "$(cat err)"
 "$strata" report made/limited 2>err >out
 grep -qx 'strata: 9 events were lost (CPU 0: 6, CPU 1: 3) in 3 places' err || fail "$(cat err)"
 "$strata" report made/snapshots 2>err >out

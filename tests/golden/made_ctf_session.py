@@ -102,8 +102,20 @@ def limited():
     note("limited", "k", (20, 21, 22, 24, 30, 31, 33))
 
 
+def restarted():
+    """Tracers that began again: the count of discarded events goes to 0, alone, with the number in a file, or in the next chunk."""
+    chunks = ("archives/20261129T235959+0000-20261130T000000+0000-9", ".")
+    domain(f"restarted/{chunks[0]}/kernel", "kernel", "k", {
+        "channel0_0": [packet(0, 0, [10, 11], 0), packet(0, 1, [20, 21], 5), packet(0, 2, [30, 31], 0), packet(0, 0, [40, 41], 2)],
+        "channel0_1": [packet(1, 7, [22], 4)]})
+    domain(f"restarted/{chunks[1]}/kernel", "kernel", "k", {"channel0_0": [packet(0, 1, [50, 51], 2)],
+                                                            "channel0_1": [packet(1, 3, [52, 53], 4), packet(1, 4, [60], 7)]})
+    note("restarted", "k", (10, 11, 20, 21, 22, 30, 31, 40, 41, 50, 51, 52, 53, 60))
+
+
 def main():
     rotated()
+    restarted()
     limited()
     empty()
     snapshots()

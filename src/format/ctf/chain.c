@@ -102,6 +102,17 @@ void ctf_files_done(struct ctf_files *files)
     free(files->paths);
 }
 
+bool ctf_has_restarted(const struct ctf *c)
+{
+    const struct ctf_heard *heard = &c->heard;
+    uint64_t number = heard->values[CTF_ROLE_SEQUENCE];
+
+    return c->any && ctf_has(heard, CTF_ROLE_SEQUENCE) && heard->number_bits > 16 &&
+           number < c->number && (number == 0 || input_offset(&c->in) == 0) &&
+           ctf_has(heard, CTF_ROLE_BEGIN) &&
+           ctf_to_ns(c->trace, heard->values[CTF_ROLE_BEGIN]) > c->since;
+}
+
 bool ctf_is_repeated(const struct ctf *c)
 {
     const struct ctf_heard *heard = &c->heard;
@@ -109,6 +120,7 @@ bool ctf_is_repeated(const struct ctf *c)
     if (c->files.next == 0 || !c->any)
         return false;
     if (ctf_has(heard, CTF_ROLE_SEQUENCE))
-        return heard->number_bits > 16 && heard->values[CTF_ROLE_SEQUENCE] <= c->number;
+        return heard->number_bits > 16 && heard->values[CTF_ROLE_SEQUENCE] <= c->number &&
+               !ctf_has_restarted(c);
     return c->has_end && ctf_to_ns(c->trace, c->end) <= c->since;
 }

@@ -213,13 +213,27 @@ static void put_dropped(struct ctf *c, unsigned *n, uint64_t lost, int64_t end)
     c->items[*n - 1].is_open = is_open;
 }
 
-/* Compares the counts of the packet with those of the one before. Adds a loss when packets are missing. */
+/* Whether a count of BITS bits that is COUNT after BEFORE has begun again, rather than passed its largest value. */
+static bool counter_goes_back(uint64_t count, uint64_t before, unsigned bits)
+{
+    uint64_t mask = ~UINT64_C(0) >> (64 - bits);
+
+    return bits > 16 && ((count - before) & mask) > mask / 2;
+}
+
+/* Compares the counts of the packet with those of the one before. Adds a loss when packets are missing, or when the tracer has begun again:
+ * what it lost until then is not known. */
 static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 {
     const struct ctf_heard *heard = &c->heard;
     uint64_t number = heard->values[CTF_ROLE_SEQUENCE];
     uint64_t discarded = heard->values[CTF_ROLE_DISCARDED];
 
+    bool has_restarted = ctf_has_restarted(c);
+
+    if (ctf_has(heard, CTF_ROLE_DISCARDED) && c->any && discarded < c->discarded &&
+        counter_goes_back(discarded, c->discarded, heard->discarded_bits))
+        has_restarted = true;
     if (ctf_has(heard, CTF_ROLE_SEQUENCE)) {
         /* Numbers of up to 16 bits wrap, so any step but 0 leads forward. Wider ones that go back are damage. */
         uint64_t mask = ~UINT64_C(0) >> (64 - heard->number_bits);
@@ -228,20 +242,21 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
         /* Some tracers do not number their packets: all have the number 0. */
         bool is_numbered = c->trace->strata || number || c->number;
 
-        if (c->any && is_numbered &&
+        if (c->any && is_numbered && !ctf_has_restarted(c) &&
             (distance == 0 || (heard->number_bits > 16 && distance > mask / 2)))
             return ctf_damaged(c, "packet number %" PRIu64 " follows packet number %" PRIu64,
                                number, c->number);
-        if (c->any && is_numbered && distance != 1)
+        if (c->any && is_numbered && distance != 1 && !has_restarted)
             put_dropped(c, n, LOST_UNKNOWN, MAX(ctf_to_ns(c->trace, begin), c->last));
         c->number = number;
+    }
+    if (has_restarted) {
+        put_dropped(c, n, LOST_UNKNOWN, MAX(ctf_to_ns(c->trace, begin), c->last));
+        c->discarded = 0;
     }
     if (ctf_has(heard, CTF_ROLE_DISCARDED)) {
         uint64_t mask = ~UINT64_C(0) >> (64 - heard->discarded_bits);
 
-        if (c->any && discarded < c->discarded && heard->discarded_bits == 64)
-            return ctf_damaged(
-                c, "the packet counts fewer discarded events than the packet before it");
         /* Where earlier packets are not kept, this may count losses before what is here: their number as of the packet
          * before is not known, and no loss is hidden. */
         c->pending = (discarded - c->discarded) & mask;

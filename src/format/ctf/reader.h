@@ -182,6 +182,8 @@ static inline struct origin *ctf_origin_of(const struct ctf *c)
 /* Goes on to the stream's next file: 1; 0: there is none; or a negative errno. */
 int ctf_next_file(struct ctf *c);
 void ctf_files_done(struct ctf_files *files);
+/* Whether the packet whose header was read is of a tracer that has begun again: its number is lower, and it is later. */
+bool ctf_has_restarted(const struct ctf *c);
 /* Whether the packet whose header was read, number NUMBER, was in an earlier file, too: snapshots overlap. */
 bool ctf_is_repeated(const struct ctf *c);
 
