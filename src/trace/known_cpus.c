@@ -5,15 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/value.h"
 #include "format/ftrace/ftrace.h"
+#include "format/ftrace/named_cpus.h"
 #include "trace/open.h"
 #include "tracedir/cpu_files.h"
-
-/* As many events of a kernel are looked through. */
-#define EVENTS_MAX (1u << 17)
-/* Higher CPUs are not looked for: what is damaged may name any. */
-#define NAMED_MAX 1024u
 
 void known_cpus_recorded(const struct open_ctx *ctx, struct cpu_set *ret)
 {
@@ -36,47 +31,6 @@ void known_cpus_recorded(const struct open_ctx *ctx, struct cpu_set *ret)
     for (unsigned i = 0; i < n; i++)
         if (cpus[i] < CPU_SET_MAX)
             cpu_set_add(ret, cpus[i]);
-}
-
-/* Adds the CPUs that ITEM names to ONCE, or, if they are in it already, to NAMED. */
-static void add_named(const struct item *item, struct cpu_set *once, struct cpu_set *named)
-{
-    static const char *const fields[] = {"target_cpu", "orig_cpu", "dest_cpu"};
-
-    if (item->kind != ITEM_EVENT || !item->class->group || strcmp(item->class->group, "sched") != 0)
-        return;
-    for (unsigned i = 0; i < ARRAY_SIZE(fields); i++) {
-        int field = event_class_field(item->class, fields[i]);
-        struct value value;
-
-        if (field < 0)
-            continue;
-        value = item_value(item, (unsigned)field);
-        if (!value.present || value.u >= NAMED_MAX)
-            continue;
-        cpu_set_add(cpu_set_has(once, (uint32_t)value.u) ? named : once, (uint32_t)value.u);
-    }
-}
-
-/* The CPUs that the first events of each of the N SOURCES name. 0, -ENOMEM; of data that cannot be read, those before. */
-static int find_in_events(struct source **sources, unsigned n, struct cpu_set *named)
-{
-    struct cpu_set once = {0};
-    int r = 0;
-
-    for (unsigned i = 0; i < n && r != -ENOMEM; i++) {
-        unsigned left = EVENTS_MAX / n;
-        const struct item *items;
-
-        while (left > 0 && (r = source_next(sources[i], &items)) > 0) {
-            unsigned n_items = MIN((unsigned)r, left);
-
-            for (unsigned j = 0; j < n_items; j++)
-                add_named(&items[j], &once, named);
-            left -= n_items;
-        }
-    }
-    return r == -ENOMEM ? r : 0;
 }
 
 static bool has_file(const struct ftrace_files *files, uint32_t cpu)
@@ -120,7 +74,7 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
                     &error);
     /* Why it cannot be opened is reported when it is. */
     if (r >= 0)
-        r = find_in_events(sources, n, &named);
+        r = ftrace_named_cpus(sources, n, &named);
     for (unsigned i = 0; i < n; i++)
         source_free(sources[i]);
     free(sources);
@@ -130,10 +84,10 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
     if (cpu_set_count(&named) == 0) {
         for (unsigned i = 0; i < files->n_raws; i++)
             last = MAX(last, (uint32_t)MAX(files->raws[i].cpu, 0));
-        for (uint32_t cpu = 0; cpu < MIN(last, NAMED_MAX); cpu++)
+        for (uint32_t cpu = 0; cpu < MIN(last, FTRACE_NAMED_CPUS_MAX); cpu++)
             cpu_set_add(&named, cpu);
     }
-    for (uint32_t cpu = cpu_set_next(&named, 0); cpu < NAMED_MAX;
+    for (uint32_t cpu = cpu_set_next(&named, 0); cpu < FTRACE_NAMED_CPUS_MAX;
          cpu = cpu_set_next(&named, cpu + 1))
         if (!has_file(files, cpu))
             cpu_set_add(ret, cpu);

@@ -75,6 +75,7 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct source **sources;
+    struct cpu_set lost;
     struct input in;
     unsigned n;
     int r;
@@ -85,12 +86,12 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
     r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
-                       &sources, &n, error);
+                       &sources, &n, &lost, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
-    return 0;
+    return known_cpus_note(ctx, &lost);
 }
 
 int open_perf_data(struct open_ctx *ctx, struct error *error)

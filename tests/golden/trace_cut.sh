@@ -216,6 +216,22 @@ for option in --no-header --keep-going; do
 done
 are_true cut.dat
 
+case="trace.dat without the pages of a CPU that its events name"
+python3 - whole.dat none.dat <<'END_OF_SCRIPT'
+import struct
+import sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+table = data.index(b"flyrecord\0") + len(b"flyrecord\0")
+struct.pack_into("<QQ", data, table + 16, 0, 0)
+open(sys.argv[2], "wb").write(data)
+END_OF_SCRIPT
+"$strata" info none.dat >info 2>told || fail "$(cat told)"
+grep -qFx 'strata: none.dat: CPU 1 was recorded, and there are no data of it: what it did is unknown' told || fail "$(cat told)"
+fact lost | grep -q ' in 1 place' || fail "$(cat info)"
+shares_are none.dat 0 100
+are_true none.dat
+
 # What the recorder counted does not stand beside a reader that knows better.
 case=simpletrace
 mkdir simple

@@ -235,6 +235,7 @@ int dat_feed_new(struct dat_file *file, const struct dat_buffer *buffer, const s
     f->end = cpu->offset + MIN(cpu->size, UINT64_MAX - cpu->offset);
     f->page_size = page_size;
     f->compressed = buffer->compressed;
+    f->counted = cpu->size == 0;
     f->chunk_max = MAX(buffer_size * 2, (size_t)page_size * 64);
     if (!f->compressed) {
         f->capacity = MAX(buffer_size / page_size, (size_t)1) * page_size;

@@ -7,6 +7,7 @@
 #include "base/macro.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
+#include "format/ftrace/named_cpus.h"
 #include "format/trace_dat/events.h"
 #include "format/trace_dat/feed.h"
 
@@ -25,6 +26,7 @@ struct opening {
     size_t buffer_size;
     struct source **sources;
     unsigned n_sources, n_max;
+    struct cpu_set lost; /* have data to be read, and none are there */
 };
 
 /* The layer of the buffer NUMBER, as the file says, or as it was given. */
@@ -39,6 +41,23 @@ static enum layer layer_of(const struct opening *o, unsigned number)
     if (p && sscanf(p, " %15[^ ]", name) == 1)
         (void)layer_by_name(name, &layer);
     return layer;
+}
+
+/* One without pages is one that lost them. */
+static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
+                    uint32_t page_size, struct ftrace_capture *capture)
+{
+    struct page_feed *feed;
+    int r = dat_feed_new(o->file, buffer, cpu, page_size, o->buffer_size, &feed);
+
+    if (r == 0) {
+        feed->is_cut = cpu->size == 0;
+        r = ftrace_cpu_open(capture, cpu->cpu, feed, &o->sources[o->n_sources]);
+    }
+    if (r < 0)
+        return error_set(o->error, r, o->name, "out of memory");
+    o->n_sources++;
+    return 0;
 }
 
 static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
@@ -72,18 +91,12 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     if (ftrace_times_change(times))
         ftrace_capture_set_times(capture, times);
     for (unsigned i = 0; i < buffer->n_cpus && r == 0; i++) {
-        struct page_feed *feed;
-
-        if (buffer->cpus[i].size == 0)
-            continue;
-        r = dat_feed_new(o->file, buffer, &buffer->cpus[i], layout.size, o->buffer_size, &feed);
-        if (r == 0)
-            r = ftrace_cpu_open(capture, buffer->cpus[i].cpu, feed, &o->sources[o->n_sources]);
-        if (r < 0)
-            error_set(o->error, r, o->name, "out of memory");
-        else
-            o->n_sources++;
+        if (buffer->cpus[i].size > 0)
+            r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, capture);
     }
+    for (uint32_t cpu = cpu_set_next(&o->lost, 0); cpu < CPU_SET_MAX && r == 0;
+         cpu = cpu_set_next(&o->lost, cpu + 1))
+        r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size, capture);
     ftrace_capture_unref(capture);
     return r;
 }
@@ -144,7 +157,7 @@ static int open_buffers(struct opening *o)
                          "unfinished, or trace-cmd recorded nothing: it has the pages of no CPU; "
                          "of files NAME.cpuN that it left, trace-cmd restore makes a trace.dat");
     o->buffer_size = MIN(BUFFER_SIZE, BUFFERS_MAX / MAX(o->n_max, 1u));
-    o->sources = calloc(MAX(o->n_max, 1u), sizeof(struct source *));
+    o->sources = calloc(MAX(o->n_max + cpu_set_count(&o->lost), 1u), sizeof(struct source *));
     if (!o->sources)
         return error_set(o->error, -ENOMEM, o->name, "out of memory");
     for (unsigned i = 0; i < file->n_buffers && r == 0; i++) {
@@ -157,9 +170,52 @@ static int open_buffers(struct opening *o)
     return r;
 }
 
+static void free_sources(struct opening *o)
+{
+    while (o->n_sources > 0)
+        source_free(o->sources[--o->n_sources]);
+    free(o->sources);
+    o->sources = NULL;
+}
+
+/* The CPUs of the one buffer of which there are no pages, though its events name them. -ENOMEM. */
+static int find_lost(struct opening *o)
+{
+    const struct dat_buffer *buffer = o->file->buffers;
+    struct catalogue catalogue = {0};
+    struct cpu_set named = {0};
+    struct opening look = *o;
+    struct error error = {0};
+    struct cpu_set there = {0};
+    int r;
+
+    if (o->file->n_buffers != 1 || buffer->is_text)
+        return 0;
+    for (unsigned i = 0; i < buffer->n_cpus; i++)
+        if (buffer->cpus[i].size > 0)
+            cpu_set_add(&there, (uint32_t)buffer->cpus[i].cpu);
+    if (cpu_set_count(&there) >= MAX(buffer->n_cpus, o->file->n_cpus))
+        return 0;
+    look.catalogue = &catalogue;
+    look.error = &error;
+    r = open_buffers(&look);
+    /* Why it cannot be opened is reported when it is. */
+    if (r >= 0)
+        r = ftrace_named_cpus(look.sources, look.n_sources, &named);
+    free_sources(&look);
+    kernel_events_unref(look.events);
+    catalogue_done(&catalogue);
+    for (uint32_t cpu = cpu_set_next(&named, 0); cpu < MAX(buffer->n_cpus, o->file->n_cpus);
+         cpu = cpu_set_next(&named, cpu + 1))
+        if (!cpu_set_has(&there, cpu))
+            cpu_set_add(&o->lost, cpu);
+    return r == -ENOMEM ? error_set(o->error, r, o->name, "out of memory") : 0;
+}
+
 int trace_dat_open(struct input *in, const char *name, enum layer layer,
                    struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct error *error)
+                   struct source ***ret_sources, unsigned *ret_n, struct cpu_set *ret_lost,
+                   struct error *error)
 {
     struct opening o = {
         .name = name, .layer = layer, .catalogue = catalogue, .options = options, .error = error};
@@ -168,16 +224,18 @@ int trace_dat_open(struct input *in, const char *name, enum layer layer,
     r = dat_file_open(in, name, &o.file, error);
     if (r < 0)
         return r;
-    r = open_buffers(&o);
+    r = find_lost(&o);
+    if (r == 0)
+        r = open_buffers(&o);
     kernel_events_unref(o.events);
     dat_file_unref(o.file);
     if (r < 0) {
-        while (o.n_sources > 0)
-            source_free(o.sources[--o.n_sources]);
-        free(o.sources);
+        free_sources(&o);
         return r;
     }
     *ret_sources = o.sources;
     *ret_n = o.n_sources;
+    if (ret_lost)
+        *ret_lost = o.lost;
     return 0;
 }
