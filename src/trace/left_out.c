@@ -19,6 +19,7 @@
 #define POINTS_UNSURE 1u
 #define SWITCHES_MIN 8u
 #define BROKEN_MIN 3u
+#define IDLE_THREAD 0
 /* After so long, a CPU has switched to what was put on it. */
 #define SETTLED_NS 20000000u
 #define SETTLED_TICKS INT64_C(100000000)
@@ -184,11 +185,17 @@ static void judge(const struct search *search, struct left_out *ret)
     int64_t settled =
         search->clock.hz > 0 ? clock_from_ns(&search->clock, SETTLED_NS) : SETTLED_TICKS;
     unsigned n_absent = 0;
+    bool is_idle_absent = false;
 
     *ret = (struct left_out){0};
-    for (unsigned i = 0; i < search->n_broken; i++)
-        n_absent += !map_get(&search->threads, (uint32_t)search->broken[i]);
-    ret->threads = n_absent >= BROKEN_MIN && n_absent >= search->n_broken / 10 * 9;
+    for (unsigned i = 0; i < search->n_broken; i++) {
+        bool is_absent = !map_get(&search->threads, (uint32_t)search->broken[i]);
+
+        n_absent += is_absent;
+        is_idle_absent |= is_absent && search->broken[i] == IDLE_THREAD;
+    }
+    ret->threads = n_absent >= BROKEN_MIN && n_absent >= search->n_broken / 10 * 9 &&
+                   (is_idle_absent || n_absent >= MIN(search->n_switches, BROKEN_MAX) / 2);
     for (unsigned i = 0; i < LEFT_OUT_CPUS && !ret->threads && search->n_switches >= SWITCHES_MIN;
          i++) {
         const struct seen_cpu *cpu = &search->cpus[i];

@@ -5,8 +5,9 @@
  *
  *  L1  A CPU is left out if a thread was put on it, by a wake-up or a move, and it has no event itself: where switches are in the
  *      trace, one of them would follow. It must have been named twice, 20 ms before the end of what is looked through.
- *  L2  Threads are left out if CPUs switch to threads that have no event: a thread leaves a CPU by a switch of its own. So must three
- *      switches at least, after which the CPU had events of other threads, and nine of ten of these.
+ *  L2  Only some threads are there if CPUs switch to threads that have no event: a thread leaves a CPU by a switch of its own. So must three
+ *      switches at least, nine of ten of those after which the CPU has events of another thread, and either half of all switches or
+ *      one to the idle thread: a thread that alone was hidden leaves the states of others true.
  *
  * A selection that leaves no such trace is not found. */
 
