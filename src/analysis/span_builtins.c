@@ -20,7 +20,7 @@ const struct span_builtin span_builtins[] = {
      "from the start of a high-resolution timer to its end"},
     {"timer: timer:timer_expire_entry(timer) -> timer:timer_expire_exit(timer) by cpu", "handlers of timers"},
     {"syscall: raw_syscalls:sys_enter(id) -> raw_syscalls:sys_exit(id) by thread again=replace", "system calls"},
-    {"syscall-*: syscalls:sys_enter_*(__syscall_nr) -> syscalls:sys_exit_*(__syscall_nr) by thread again=replace",
+    {"syscall-*: syscalls:sys_enter_* -> syscalls:sys_exit_* by thread again=replace",
      "system calls, each kind by itself"},
     {"syscall-*: syscall_entry_* -> syscall_exit_* by thread again=replace",
      "system calls of LTTng, each kind by itself"},

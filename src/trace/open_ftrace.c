@@ -26,7 +26,9 @@ static void tell_rate(struct open_ctx *ctx, unsigned first)
     for (unsigned i = first; i < catalogue->n_origins; i++) {
         struct clock *clock = &catalogue->origins[i]->clock;
 
-        if (clock->hz == 0 && strcmp(clock->name, "x86-tsc") == 0)
+        /* A text does not name its clock. */
+        if (clock->hz == 0 &&
+            (strcmp(clock->name, "x86-tsc") == 0 || ctx->kind == CAPTURE_KERNEL_TEXT))
             clock->hz = ctx->options->cpu_hz;
     }
 }
@@ -138,6 +140,7 @@ static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
 
 int open_kernel_text(struct open_ctx *ctx, struct error *error)
 {
+    unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct left_out left_out = {0};
     struct source *source;
     int r = find_left_out(ctx, &left_out);
@@ -146,6 +149,7 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
         r = kernel_text_open(&ctx->input, &ctx->trace->catalogue, &source, error);
     if (r < 0)
         return r;
+    tell_rate(ctx, first_origin);
     kernel_text_leave_out(source, &left_out.cpus, left_out.threads);
     return open_ctx_add(ctx, source);
 }

@@ -317,6 +317,87 @@ printf '# tracer: nop\n          cat-9   [003] ...1 123456789: sys_exit: NR 0 = 
 [ "$("$strata" report -f json ticks.txt | jq -c '[.time_ns, .time, .cpu, .fields]')" = '[null,123456789,3,{"id":0,"ret":-11}]' ] ||
     [ "$("$strata" report -f json ticks.txt | jq -c '[.cpu, .fields]')" = '[3,{"id":0,"ret":-11}]' ] || fail "$("$strata" report -f json ticks.txt)"
 
+[ "$("$strata" report -f json --cpu-hz 1000M ticks.txt | jq -c .time_ns)" = 123456789 ] || fail "with a rate"
+"$strata" stat ticks.txt >out 2>err
+grep -q '^strata: ticks.txt: its times are ticks of a clock whose rate it does not say (x86-tsc); give the rate with --cpu-hz$' err || fail "$(cat err)"
+
+# System calls: as ftrace prints them, with the option verbose, newer kernels, with the option fields; as perf, as trace-cmd with -R.
+case="system calls"
+cat >calls.txt <<'END'
+              ls-13   [001] .....     1.000000: sys_openat(dfd: 0xffffff9c, filename: 0x7fcc, flags: 80000, mode: 0)
+              ls-13   [001] .....     1.000001: sys_openat -> 0x3
+              ls-13   [001] .....     1.000002: sys_getuid()
+              ls-13   [001] .....     1.000003: sys_getuid -> 0x0
+              ls-13   [001] .....     1.000004: sys_write(unsigned int fd: 1, const char * buf: 0x7ffc "a, b: c", size_t count: 0x10)
+              ls-13   [001] .....     1.000005: sys_write -> 0xfffffffffffffffe
+              ls-13   [001] .....     1.000006: sys_enter_write: __syscall_nr=0x1 (1) fd=0x3 (3) buf=(0xffff8881) count=0x10 (16)
+              ls-13   [001] .....     1.000007: sys_exit_write: __syscall_nr=0x1 (1) ret=0xfffffffffffffffe (-2)
+              ls-13   [001] .....     1.000008: sys_enter_write: __syscall_nr=1 fd=0x00000003 buf=0x7ffc count=0x10
+              ls-13   [001] .....     1.000009: sys_exit_write: __syscall_nr=1 ret=0x10
+              ls-13   [001] .....     1.000010: sys_exit_write:       0x10
+              ls-13   [001] .....     1.000011: sys_write(fd)
+              ls-13   [001] .....     1.000012: sys_write(fd: 3g)
+END
+sed 's/[^[]*//; s/^.001. ..... *\([0-9.]*\): \(sys_e[a-z]*_write\):/ls 13 [001] \1: syscalls:\2:/; /^ls/!d' calls.txt >perf.txt
+"$strata" report -f json calls.txt 2>err | jq -c '[.group, .event, .fields]' >got
+! grep -v 'lost' err || fail "$(cat err)"
+cat >expected <<'END'
+["syscalls","sys_enter_openat",{"dfd":4294967196,"filename":32716,"flags":524288,"mode":0}]
+["syscalls","sys_exit_openat",{"ret":3}]
+["syscalls","sys_enter_getuid",{"text":""}]
+["syscalls","sys_exit_getuid",{"ret":0}]
+["syscalls","sys_enter_write",{"fd":1,"buf":32764,"count":16}]
+["syscalls","sys_exit_write",{"ret":-2}]
+["syscalls","sys_enter_write",{"__syscall_nr":1,"fd":3,"count":16}]
+["syscalls","sys_exit_write",{"__syscall_nr":1,"ret":-2}]
+["syscalls","sys_enter_write",{"__syscall_nr":1,"fd":3,"buf":32764,"count":16}]
+["syscalls","sys_exit_write",{"__syscall_nr":1,"ret":16}]
+["syscalls","sys_exit_write",{"ret":16}]
+["syscalls","sys_enter_write",{"text":"fd"}]
+["syscalls","sys_enter_write",{"text":"fd: 3g"}]
+END
+diff expected got || fail "ftrace"
+"$strata" report -f json perf.txt 2>/dev/null | jq -c '[.group, .event, .fields]' >got
+grep '_write' expected | sed -n 3,7p | diff - got || fail "perf"
+"$strata" report calls.txt | sed -n '5s/^.* ls-13 //p' | grep -qx 'sys_enter_write: unsigned int fd: 1, const char \* buf: 0x7ffc "a, b: c", size_t count: 0x10' || fail "$("$strata" report calls.txt)"
+[ "$("$strata" latency -f json calls.txt 2>/dev/null | jq -c '[.rows[] | [.key.name, .n]] | sort')" = '[["syscall-getuid",1],["syscall-openat",1],["syscall-write",3]]' ] ||
+    fail "$("$strata" latency calls.txt 2>&1)"
+
+case="the option fields"
+cat >fields.txt <<'END'
+            bash-44   [000] d..2.     1.000000: sched_switch: prev_comm=a b [1] prev_pid=0x2c (44) prev_prio=0x78 (120) prev_state=0x2 (2) next_comm=sh next_pid=0x37 (55) next_prio=0x78 (120)
+              sh-55   [000] d.h..     1.000001: irq_handler_entry: irq=0x24 (36) name=virtio1-req.0
+              sh-55   [000] d.h..     1.000002: irq_handler_exit: irq=0x24 (36) ret=0x1 (1)
+              sh-55   [000] d.h..     1.000003: softirq_raise: vec=0x7 (7)
+              sh-55   [000] d.h..     1.000004: sched_process_exit: comm=sh pid=0x37 (55) prio=0x78 (120) group_dead=(1)
+              sh-55   [000] d.h..     1.000005: block_rq_issue: dev=0xfe00010 (266338320) sector=0x800 (2048) nr_sector=0x8 (8) bytes=0x1000 (4096) ioprio=0x0 (0) rwbs=WS comm=sh cmd=
+              sh-55   [000] d.h..     1.000006: hrtimer_start: hrtimer=0xffff888627d1c6f8 (-131365201656072) function=tick_nohz_handler+0x0/0x140 (-2126302496) mode=0x0 (0) was_armed=(0)
+              sh-55   [000] .....     1.000007: UNKNOWN TYPE 5
+END
+"$strata" report -f json fields.txt 2>err | jq -c '[.event, .fields]' >got
+[ ! -s err ] || fail "$(cat err)"
+diff - got <<'END' || fail "fields"
+["sched_switch",{"prev_comm":"a b [1]","prev_pid":44,"prev_prio":120,"prev_state":2,"next_comm":"sh","next_pid":55,"next_prio":120}]
+["irq_handler_entry",{"irq":36,"name":"virtio1-req.0"}]
+["irq_handler_exit",{"irq":36,"ret":1}]
+["softirq_raise",{"vec":7}]
+["sched_process_exit",{"comm":"sh","pid":55,"prio":120}]
+["block_rq_issue",{"dev":266338320,"sector":2048,"nr_sector":8,"bytes":4096,"rwbs":"WS","comm":"sh"}]
+["hrtimer_start",{"hrtimer":-131365201656072,"function":"tick_nohz_handler+0x0/0x140","mode":0,"was_armed":0}]
+["unknown",{"text":"UNKNOWN TYPE 5"}]
+END
+
+case="the options raw, hex and bin"
+printf '13075 1 2552952676970 type: 275\n' >raw.txt
+printf '11592 0 2752844977589 # ffffffff81498b1a hello\n' >raw2.txt
+printf '00003313 00000001 0000025267d6626a type: 275\n\n' >hex.txt
+printf '# tracer: nop\n#\n\0233\0\0\001\0\0\0jb\326gR\002\0\0type: 275\n' >bin.txt
+for name in raw raw2 hex bin; do
+    ! "$strata" report $name.txt >out 2>err || fail "$name: it is read"
+    grep -q "^strata: $name.txt: the tracer's option ${name%2} wrote it, .*; 'echo 0 >/sys/kernel/tracing/options/${name%2}' and read the trace again$" err ||
+        fail "$name: $(cat err)"
+done
+
 # What trace-cmd prints of a trace.dat that strata exports.
 if command -v trace-cmd >/dev/null; then
     case="trace-cmd report"
@@ -327,6 +408,9 @@ if command -v trace-cmd >/dev/null; then
     [ ! -s err ] || fail "$(cat err)"
     "$strata" report -f json packed.dat >file.json 2>/dev/null
     python3 "$here/trace_text.py" text.json file.json 10000 || fail "other events"
+    trace-cmd report -V packed.dat >verbose.txt 2>/dev/null
+    "$strata" report -f json verbose.txt 2>err | diff - text.json || fail "with -V"
+    [ ! -s err ] || fail "$(cat err)"
 fi
 
 case="function_graph with times"

@@ -240,12 +240,30 @@ static bool read_device(const char *p, size_t len, uint64_t *ret)
     return true;
 }
 
+/* The option `fields` prints a number twice, "0x10 (16)", or once, "(16)": leaves the one that is read by TYPE. */
+static void choose_number(char type, const char **p, size_t *len)
+{
+    const char *open = *len > 2 && (*p)[*len - 1] == ')' ? memrchr(*p, '(', *len) : NULL;
+    bool is_twice = open && open - *p > 3 && open[-1] == ' ' && memcmp(*p, "0x", 2) == 0;
+
+    for (const char *digit = *p + 2; is_twice && digit < open - 1; digit++)
+        is_twice = is_hex(*digit);
+    if (is_twice && type == 'x') {
+        *len = (size_t)(open - 1 - *p);
+    } else if (is_twice || open == *p) {
+        *len -= (size_t)(open - *p) + 2;
+        *p = open + 1;
+    }
+}
+
 /* The value of TYPE at OUT, `size_of(TYPE)` bytes. */
 static bool read_value(char type, const char *p, size_t len, uint8_t *out)
 {
     uint64_t v = 0;
     bool is;
 
+    if (type != 'c' && type != 's' && type != '*' && len > 0 && p[len - 1] == ')')
+        choose_number(type, &p, &len);
     switch (type) {
     case 'd': is = read_number(p, len, 10, true, &v); break;
     case 'V':

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/kernel_text/forms.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -29,6 +30,10 @@ bool kernel_form_is_no_event(const char *text, size_t len)
         "Maximum Latency: ",
         "Minimum Latency: ",
         "RT task timings:",
+        /* Of -V, and of its long name, --verbose. */
+        "registering plugin: ",
+        "overriding event (",
+        "removing override handler for event (",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
@@ -41,6 +46,50 @@ bool kernel_form_is_no_event(const char *text, size_t len)
 static bool is_latency_format(const char *text, size_t len)
 {
     return len > 0 && *text == '#' && memmem(text, len, " latency trace v", 16);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+/* How many signs IS_ONE that TEXT begins with, and the blank after them; 0: there is none of these, or no blank. */
+static size_t word(const char *text, size_t len, bool (*is_one)(char c))
+{
+    size_t n = 0;
+
+    while (n < len && is_one(text[n]))
+        n++;
+    return n > 0 && n < len && text[n] == ' ' ? n + 1 : 0;
+}
+
+/* The option of ftrace, "raw", "hex" or "bin", by which the line has thread, CPU and time as numbers, and no name of the event:
+ * "44 1 2552952676970 type: 275", "0000002c 00000001 0000025267d6626a type: 275", or their bytes. NULL: none. */
+static const char *option_of(const char *text, size_t len)
+{
+    bool is_binary = memchr(text, '\0', len);
+    size_t first = word(text, len, is_digit), second = 0, third = 0;
+    bool is_raw;
+
+    if (first)
+        second = word(text + first, len - first, is_digit);
+    if (second)
+        third = word(text + first + second, len - first - second, is_digit);
+    is_raw = third > 0 &&
+             (text[first + second + third] == '#' ||
+              begins(text + first + second + third, len - first - second - third, "type: "));
+    /* All digits of a line in hexadecimal may be decimal ones. */
+    if (is_raw && !(first == 9 && second == 9 && third == 17))
+        return "raw";
+    if (word(text, len, is_hex) == 9 && word(text + 9, len - 9, is_hex) == 9 &&
+        word(text + 18, len - 18, is_hex) == 17)
+        return "hex";
+    return is_binary && memmem(text, len, "type: ", 6) ? "bin" : NULL;
 }
 
 /* "FILE: cpus=2". */
@@ -92,9 +141,10 @@ static bool has_no_fields(const struct kernel_line *line)
 
 #define USE "; use perf script without -F, or with -F comm,tid,cpu,time,event,trace"
 
-const char *kernel_form_refused(const char *head, size_t n)
+const char *kernel_form_refused(const char *head, size_t n, char *message, size_t size)
 {
     const char *p = head;
+    const char *option;
     const char *end = head + n;
     int64_t before = TIME_UNKNOWN;
     bool begins_at_0 = false;
@@ -107,6 +157,14 @@ const char *kernel_form_refused(const char *head, size_t n)
         if (is_latency_format(p, len))
             return "the tracer's option latency-format wrote it, which is not read; 'echo 0 "
                    ">/sys/kernel/tracing/options/latency-format' and read the trace again";
+        option = option_of(p, len);
+        if (option && before == TIME_UNKNOWN) {
+            snprintf(message, size,
+                     "the tracer's option %s wrote it, which is not read, as it has no names of "
+                     "events; 'echo 0 >/sys/kernel/tracing/options/%s' and read the trace again",
+                     option, option);
+            return message;
+        }
         if (is_of_several_files(p, len))
             return "trace-cmd report printed several files, whose CPUs have the same numbers; use "
                    "it for one file, or give the files to strata";

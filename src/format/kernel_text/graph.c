@@ -423,6 +423,8 @@ static void put_other(const struct graph_line *line, struct kernel_line *ret)
     const char *end = line->name + line->name_len;
     const char *p = line->name;
 
+    if (kernel_line_read_call(line->name, line->name_len, ret))
+        return;
     while (p < end &&
            (is_digit(*p) || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_'))
         p++;

@@ -13,6 +13,7 @@
 #include "format/kernel_text/forms.h"
 #include "format/kernel_text/graph.h"
 #include "format/kernel_text/line.h"
+#include "format/kernel_text/named.h"
 
 #define RUN_MAX 512
 #define PAYLOADS_SIZE ((size_t)512 * 1024)
@@ -150,8 +151,9 @@ bool kernel_text_probe(const void *head, size_t n)
 {
     const char *p = head;
     const char *end = p + n;
+    char message[KERNEL_FORM_MESSAGE_SIZE];
 
-    if (!is_html(p, n) && kernel_form_refused(p, n))
+    if (!is_html(p, n) && kernel_form_refused(p, n, message, sizeof message))
         return true;
     if (is_html(p, n))
         return memmem(p, n, "Android System Trace", 20) || memmem(p, n, "trace-viewer", 12) ||
@@ -194,33 +196,58 @@ static bool is_marker(const struct kernel_line *line)
            memcmp(line->name, MARKER_CLASS, line->name_len) == 0;
 }
 
+/* What tells the fields of an event: one of both, or neither. */
+struct shape {
+    const struct kernel_pattern *pattern;
+    const struct kernel_named *named;
+};
+
+/* The fields of a class, and how many bytes they take. NULL: memory is out. */
+static struct field *make_fields(struct arena *arena, const struct kernel_line *line,
+                                 const struct shape *shape, unsigned *ret_n, uint32_t *ret_size)
+{
+    struct field *fields;
+
+    if (shape->named) {
+        *ret_n = shape->named->n;
+        *ret_size = shape->named->n * (uint32_t)sizeof(uint64_t);
+        return kernel_named_fields(shape->named, arena);
+    }
+    fields = kernel_pattern_fields(shape->pattern, arena, ret_n, ret_size);
+    if (fields && is_marker(line))
+        fields[0].name = "buf";
+    return fields;
+}
+
 /* The name of an event, its group and its fields. */
 static int add_class(struct kernel_text *text, const struct kernel_line *line,
-                     const struct kernel_pattern *pattern, struct text_class **ret)
+                     const struct shape *shape, struct text_class **ret)
 {
     struct arena *arena = &text->catalogue->arena;
-    const char *group = pattern           ? kernel_pattern_group(pattern)
+    const char *group = shape->pattern    ? kernel_pattern_group(shape->pattern)
                         : is_marker(line) ? "ftrace"
                                           : kernel_pattern_group_of(line->name, line->name_len);
     struct text_class *added = arena_alloc(arena, sizeof *added);
+    struct event_class class = {.origin = &text->names->origin};
+    char name[256];
     unsigned n_fields;
-    struct field *fields =
-        added ? kernel_pattern_fields(pattern, arena, &n_fields, &added->size) : NULL;
-    struct event_class class = {.origin = &text->names->origin, .fields = fields};
     struct event_class *made;
     int r;
 
-    if (!fields)
+    class.fields = added ? make_fields(arena, line, shape, &n_fields, &added->size) : NULL;
+    if (!class.fields)
         return -ENOMEM;
     class.n_fields = n_fields;
-    if (is_marker(line))
-        fields[0].name = "buf";
+    if (!group)
+        group = kernel_named_group(line);
     class.group = line->group_len ? arena_strndup(arena, line->group, line->group_len) : group;
-    class.name = arena_strndup(arena, line->name, line->name_len);
+    snprintf(name, sizeof name, "%s%.*s", line->call_prefix ? line->call_prefix : "",
+             (int)line->name_len, line->name);
+    class.name = arena_strdup(arena, name);
     if (!class.name || (line->group_len && !class.group))
         return -ENOMEM;
     class.put_text = put_text;
-    class.variant_of = map_get_str(&text->by_name, class.name, line->name_len);
+    class.variant_of = map_get_str(&text->by_name, class.name, strlen(class.name));
     if (class.variant_of && (class.variant_of->group != NULL) == (class.group != NULL) &&
         class.group && strcmp(class.variant_of->group, class.group) != 0)
         class.variant_of = NULL;
@@ -229,37 +256,44 @@ static int add_class(struct kernel_text *text, const struct kernel_line *line,
         return r;
     added->class = made;
     if (!class.variant_of)
-        r = map_put_str(&text->by_name, made->name, line->name_len, made);
+        r = map_put_str(&text->by_name, made->name, strlen(made->name), made);
     text->n_classes++;
     *ret = added;
     return r;
 }
 
+/* The class of events of LINE that have SHAPE. -E2BIG: there is no room for the names of the fields. */
 static int get_class(struct kernel_text *text, const struct kernel_line *line,
-                     const struct kernel_pattern *pattern, struct text_class **ret)
+                     const struct shape *shape, struct text_class **ret)
 {
-    char key[512];
-    int len = snprintf(key, sizeof key, "%u %.*s:%.*s", kernel_pattern_number(pattern),
-                       (int)line->group_len, line->group ? line->group : "", (int)line->name_len,
-                       line->name);
+    static const struct shape none = {0};
+    char key[1024];
+    int len = snprintf(key, sizeof key, "%u %.*s:%s%.*s ", kernel_pattern_number(shape->pattern),
+                       (int)line->group_len, line->group ? line->group : "",
+                       line->call_prefix ? line->call_prefix : "", (int)line->name_len, line->name);
     char *kept;
     int r;
 
+    if (shape->named) {
+        if (!kernel_named_put_types(shape->named, key + len, sizeof key - (size_t)len))
+            return -E2BIG;
+        len += (int)strlen(key + len);
+    }
     *ret = map_get_str(&text->classes, key, (size_t)len);
     if (*ret)
         return 0;
     if (text->n_classes >= CLASSES_MAX) {
         static const struct kernel_line other = {.name = "other", .name_len = 5};
 
-        *ret = map_get_str(&text->classes, "0 :other", 8);
+        len = snprintf(key, sizeof key, "0 :other");
+        *ret = map_get_str(&text->classes, key, (size_t)len);
         line = &other;
         if (*ret)
             return 0;
-        len = snprintf(key, sizeof key, "0 :other");
-        pattern = NULL;
+        shape = &none;
     }
     kept = arena_strndup(&text->catalogue->arena, key, (size_t)len);
-    r = kept ? add_class(text, line, pattern, ret) : -ENOMEM;
+    r = kept ? add_class(text, line, shape, ret) : -ENOMEM;
     return r < 0 ? r : map_put_str(&text->classes, kept, (size_t)len, *ret);
 }
 
@@ -378,19 +412,28 @@ static void note_fieldless(struct kernel_text *text, const struct kernel_line *l
 static int put_event(struct kernel_text *text, struct kernel_line *line, struct item *item)
 {
     uint8_t *payload = text->payloads + text->used;
-    const struct kernel_pattern *pattern = kernel_pattern_read(line, payload);
+    struct kernel_named named;
+    struct shape shape = {.pattern = kernel_pattern_read(line, payload)};
     struct text_class *class;
     uint32_t comm = 0;
     int r;
 
     rename_marker(line);
     text->after_marker = text->kind == KERNEL_TEXT_FTRACE && is_marker(line);
-    r = get_class(text, line, pattern, &class);
+    if (!shape.pattern && !is_marker(line) && kernel_named_read(line, &named)) {
+        shape.named = &named;
+        kernel_named_put(&named, payload);
+    }
+    r = get_class(text, line, &shape, &class);
+    if (r == -E2BIG) {
+        shape.named = NULL;
+        r = get_class(text, line, &shape, &class);
+    }
     if (r >= 0)
         r = get_comm(text, line->comm, line->comm_len, &comm);
     if (r < 0)
         return r;
-    if (!pattern && kernel_pattern_group_of(line->name, line->name_len))
+    if (!shape.pattern && !line->call_prefix && kernel_pattern_group_of(line->name, line->name_len))
         note_fieldless(text, line);
     memcpy(payload + class->size, line->text, line->text_len);
     text->time = line->time;
@@ -749,6 +792,11 @@ static const char *text_hint(const struct source *source)
         n += snprintf(text->hint + n, sizeof text->hint - (size_t)n,
                       "%slines that continue a text of trace_marker are left out (%u)",
                       n > 0 ? "; " : "", text->n_continued);
+    if (text->is_ticks && text->names->origin.clock.hz == 0 && text->begin != TIME_UNKNOWN)
+        n += snprintf(text->hint + n, sizeof text->hint - (size_t)n,
+                      "%sits times are ticks of a clock whose rate it does not say (x86-tsc); give "
+                      "the rate with --cpu-hz",
+                      n > 0 ? "; " : "");
     if (text->n_fieldless > 0)
         n += snprintf(text->hint + n, sizeof text->hint - (size_t)n, "%s%s", n > 0 ? "; " : "",
                       text->fieldless);
@@ -848,6 +896,7 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
                      struct error *error)
 {
     struct kernel_text *text = calloc(1, sizeof *text);
+    char message[KERNEL_FORM_MESSAGE_SIZE];
     const char *refused;
     int r;
 
@@ -864,9 +913,10 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     text->time = text->begin = TIME_UNKNOWN;
     text->next_absent = CPU_SET_MAX;
     text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
-    refused = text->is_html ? NULL
-                            : kernel_form_refused((const char *)input_at(&text->in),
-                                                  input_buffered(&text->in));
+    refused = text->is_html
+                  ? NULL
+                  : kernel_form_refused((const char *)input_at(&text->in),
+                                        input_buffered(&text->in), message, sizeof message);
     if (refused) {
         r = error_set(error, -EOPNOTSUPP, text->in.path, "%s", refused);
         text_free(&text->source);

@@ -4,9 +4,11 @@
 /* The text that Linux's tracers print, as events: of ftrace (`trace`, `trace_pipe`, `trace-cmd report`, the pages of systrace
  * and atrace) and of `perf script`. The lines are described in line.h.
  *
- *  T1  Each line that tells an event is one, with its time, CPU and thread, and its text as it stands.
+ *  T1  Each line that tells an event is one, with its time, CPU and thread, and its text as it stands; of "sys_CALL(…)" and "sys_CALL -> …"
+ *      what the event sys_enter_CALL or sys_exit_CALL has as its text elsewhere.
  *  T2  Events of the scheduler, block devices, interrupts, system calls and trace_marker have fields, if their text is as
- *      fields.c describes; the others have one, `text`. A hint says if such an event has another text.
+ *      fields.c or named.h describes, and so have all with the option `fields`; the others have one, `text`. A hint says if an event of
+ *      fields.c has another text.
  *  T3  Lines that begin with '#', empty ones, perf's call chains (they begin with a tabulator) and the kernel's stacks ("=>")
  *      are passed over, and so are trace-cmd's own and all of a page in HTML but its trace.
  *      So are lines without a CPU after one of trace_marker, whose text may have newlines: a hint counts them.

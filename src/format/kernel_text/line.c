@@ -298,6 +298,53 @@ static bool read_function(struct rest *rest, struct kernel_line *line)
     return true;
 }
 
+bool kernel_line_read_call(const char *text, size_t len, struct kernel_line *ret)
+{
+    static const char returns[] = " -> ";
+    const char *end = text + len, *name, *p;
+
+    while (end > text && end[-1] == ' ')
+        end--;
+    if (end - text < 5 || memcmp(text, "sys_", 4) != 0)
+        return false;
+    for (name = p = text + 4; p < end && is_name(*p);)
+        p++;
+    if (p == name || p == end || p - name > 100)
+        return false;
+    if (*p == '(' && end[-1] == ')') {
+        ret->call_prefix = "sys_enter_";
+        ret->text = p + 1;
+        ret->text_len = (size_t)(end - p) - 2;
+    } else if ((size_t)(end - p) > strlen(returns) && memcmp(p, returns, strlen(returns)) == 0) {
+        ret->call_prefix = "sys_exit_";
+        ret->text = p + strlen(returns);
+        ret->text_len = (size_t)(end - ret->text);
+    } else {
+        return false;
+    }
+    ret->group = "syscalls";
+    ret->group_len = 8;
+    ret->name = name;
+    ret->name_len = (size_t)(p - name);
+    return true;
+}
+
+/* "UNKNOWN TYPE 5", as the option `fields` prints what has no formats of fields. */
+static bool read_unknown(const struct rest *rest, struct kernel_line *line)
+{
+    struct rest at = *rest;
+
+    if (!take(&at, "UNKNOWN TYPE ") || digits(&at) == 0)
+        return false;
+    line->group = "ftrace";
+    line->group_len = 6;
+    line->name = "unknown";
+    line->name_len = 7;
+    line->text = rest->p;
+    line->text_len = (size_t)(rest->end - rest->p);
+    return true;
+}
+
 /* "PERF_RECORD_LOST lost 12", and other records that perf shows if it is asked to. */
 static bool read_record(struct rest *rest, struct kernel_line *line)
 {
@@ -360,7 +407,9 @@ static bool read_after_cpu(struct rest rest, struct kernel_line *line)
     if (read_event(&at, line))
         return true;
     line->group_len = 0;
-    return line->kind == KERNEL_TEXT_FTRACE && read_function(&rest, line);
+    return line->kind == KERNEL_TEXT_FTRACE &&
+           (kernel_line_read_call(rest.p, (size_t)(rest.end - rest.p), line) ||
+            read_function(&rest, line) || read_unknown(&rest, line));
 }
 
 /* A line with REST after its CPU, or from its time on. Before it stands the task, of LEN bytes, of which perf may leave out the name, the

@@ -6,6 +6,8 @@
  *     COMM-PID     [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT          ftrace, trace-cmd report
  *     COMM-PID  (TGID) [CPU] FLAGS TIME: NAME: TEXT                      with the option record-tgid
  *     COMM-PID     [CPU] FLAGS TIME: FUNCTION <-PARENT                   its tracer function
+ *     COMM-PID     [CPU] FLAGS TIME: sys_CALL(NAME: VALUE, …)            syscalls:sys_enter_CALL
+ *     COMM-PID     [CPU] FLAGS TIME: sys_CALL -> VALUE                   syscalls:sys_exit_CALL
  *     COMM-PID     [CPU] FLAGS TIME: (+DIFFERENCE) NAME: TEXT            trace-cmd report --ts-diff
  *     COMM-PID     CPUFLAGS TIME: NAME: TEXT                             trace-cmd report -l: 8 bytes of COMM
  *     COMM PID [CPU] MISC SECONDS.FRACTION: [PERIOD] [GROUP:]NAME: TEXT  perf script; PID may be PID/TID
@@ -41,6 +43,8 @@ struct kernel_line {
     uint64_t lost;  /* of such a record: events, or 0 */
     const char *group;
     size_t group_len; /* 0: it is not told */
+    /* In front of the name, "sys_enter_" or "sys_exit_", where ftrace prints the call instead of the event; NULL: nothing. */
+    const char *call_prefix;
     const char *name;
     size_t name_len;
     const char *text; /* what follows the name */
@@ -52,6 +56,9 @@ bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret);
 
 /* "COMM PID [CPU] SECONDS.FRACTION: …", as perf prints what is no event for kernel_line_read() without the event's name. */
 bool kernel_line_is_nameless(const char *text, size_t len);
+
+/* "sys_CALL(NAME: VALUE, …)", "sys_CALL -> VALUE": the name of the event, and its text. */
+bool kernel_line_read_call(const char *text, size_t len, struct kernel_line *ret);
 
 /* "CPU:3 [LOST 12 EVENTS]", as ftrace writes before the CPU's next event; "CPU:3 [12 EVENTS DROPPED]" or "NAME: CPU:3 …", as
  * trace-cmd does. *RET_LOST: LOST_UNKNOWN where it has no number. */
