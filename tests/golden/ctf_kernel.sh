@@ -88,3 +88,14 @@ for verb in irq io exits sched latency; do
     "$strata" $verb -f json copy | jq '.rows[] | del(.key)' >of.copy
     cmp of.kernel of.copy || fail "$verb differs"
 done
+
+# perf convert leaves out what was lost, and counts nothing.
+case="of perf"
+cp -r kernel perf
+sed 's/lttng-modules/perf/' kernel/metadata >perf/metadata
+"$strata" info perf >out
+grep -q 'lost  *unknown: the file does not say' out || fail "info: $(cat out)"
+for verb in stat summary latency irq io exits 'sched --by cpu'; do
+    "$strata" $verb perf >out 2>&1
+    grep -q 'events may be missing; how many is not known' out || fail "$verb: $(cat out)"
+done

@@ -235,11 +235,14 @@ static struct origin *add_origin(struct ctf_trace *trace, const char *path, enum
     if (!origin)
         return NULL;
     *origin = (struct ctf_origin){
-        .origin = {.layer = layer,
-                   .format = "ctf",
-                   .path = path,
-                   .task_name = thread_name,
-                   .comm = comm_name},
+        .origin =
+            {.layer = layer,
+             .format = "ctf",
+             .path = path,
+             /* What perf converts has neither its records of losses nor what it was told to leave out. */
+             .lost_uncounted = is_of(&trace->metadata, "perf"),
+             .task_name = thread_name,
+             .comm = comm_name},
         .trace = trace,
     };
     if (!trace->first)
