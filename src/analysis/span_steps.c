@@ -54,6 +54,18 @@ uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, s
     return ++spans->n_names;
 }
 
+/* The tracer function_graph measures each call: its events are written before and after that. */
+static void find_measured(const struct span_rule *rule, const struct event_class *class,
+                          struct step_use *use)
+{
+    use->measured_from = use->measured_to = -1;
+    if (use->step != rule->n_steps - 1 || strcmp(class->name, "funcgraph_exit") != 0 ||
+        !strstr(rule->steps[0].event, "funcgraph_entry"))
+        return;
+    use->measured_from = event_class_field(class, "calltime");
+    use->measured_to = event_class_field(class, use->measured_from < 0 ? "duration" : "rettime");
+}
+
 static int make_use(struct spans *spans, unsigned rule, unsigned step, const char *star, size_t len,
                     const struct event_class *class, struct step_use *use)
 {
@@ -84,6 +96,7 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
         use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
                              ? span_key_field(&r->steps[step].keys[i], class)
                              : -1;
+    find_measured(r, class, use);
     crossings = span_rule_crossings(r, spans->catalogue);
     spans->narrowed = spans->narrowed || (spans->rule_keys[rule].crossings != 0 && crossings == 0);
     spans->rule_keys[rule].crossings = crossings;

@@ -18,6 +18,8 @@ struct step_use {
     struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
     const struct condition *condition; /* NULL: none */
     int fields[SPAN_KEYS];
+    /* The end says how long it took: from one field to the other, or in one alone, ns. -1: it has no such field. */
+    int measured_from, measured_to;
 };
 
 struct class_steps {

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/ticks.h"
 #include "event/clock_error.h"
+#include "event/value.h"
 
 #define EARLY_MAX 4096
 
@@ -627,6 +628,27 @@ static inline bool may_be_of(const struct spans *spans, const struct open_span *
     return likely(crossings == 0) || crossings >> use->step & 1 || open->origin == item->origin;
 }
 
+/* The end ITEM of SPAN says how long it took: that counts, not when the two events were written. */
+static _cold_ void set_measured(const struct step_use *use, const struct item *item,
+                                struct span *span)
+{
+    unsigned last = span->kind->rule->n_steps - 1;
+    struct value to = item_value(item, (unsigned)use->measured_to);
+    struct value from = {.present = true};
+    uint64_t ns;
+
+    if (use->measured_from >= 0)
+        from = item_value(item, (unsigned)use->measured_from);
+    ns = to.u - from.u;
+    /* 0: it was not measured. */
+    if (!to.present || !from.present || to.u == 0 || to.u < from.u || ns > INT64_MAX ||
+        item->origin->clock.hz == 0)
+        return;
+    span->at[last] = ticks_sum(span->at[0], clock_from_ns(&item->origin->clock, ns));
+    if (use->measured_from >= 0)
+        span->error_ns = 0;
+}
+
 /* ITEM is a step after the first. 1: of a span that was open, or that was given up here, as it may have ended before; 0: of
  * none. */
 static int go_on(struct spans *spans, const struct step_use *use, const struct item *item,
@@ -679,6 +701,8 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
         span.error_ns = clock_duration_error(item->origin, ticks_between(open->at[0], item->time),
                                              clock_parts_join(open->clock_part, item->clock_part),
                                              span.error_ns);
+    if (unlikely(use->measured_to >= 0))
+        set_measured(use, item, &span);
     take_out(spans, place, n);
     span.kind = open->kind;
     open->kind->fates[SPAN_COMPLETE] += open->counted;

@@ -10,18 +10,19 @@ slices() {
     jq -c '.traceEvents[] | select(.ph != "M") | [.ph, .name, .ts * 1000 + 0.5 | if type == "number" then floor else . end]' slices.json
 }
 
+# The kernel measured one call: 40 ns, though its events are 50 ns apart.
 case="function_graph"
 "$strata" latency --no-causal --events -f json function made/functions | jq -r '"\(.begin_ns) \(.end_ns) \(.cpu) \(.pid)"' | sort >got
 cat >expected <<'END'
 1000 1800 0 7
 1050 1700 1 8
 1100 1250 0 7
-1300 1350 0 7
+1300 1340 0 7
 1500 1900 0 0
 1550 1600 1 0
 END
 diff expected got || fail "spans"
-[ "$("$strata" latency --no-causal -f json --by func function made/functions | jq -c '[.rows[] | [.n, .sum]]')" = '[[3,1500],[2,450],[1,150]]' ] ||
+[ "$("$strata" latency --no-causal -f json --by func function made/functions | jq -c '[.rows[] | [.n, .sum]]')" = '[[3,1490],[2,450],[1,150]]' ] ||
     fail "by function"
 slices made/functions >got
 [ "$(grep -c '^\["B"' got)" -eq 7 ] && [ "$(grep -c '^\["E"' got)" -eq 6 ] && [ "$(grep -c '^\["i","funcgraph_exit"' got)" -eq 1 ] ||

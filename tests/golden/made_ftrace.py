@@ -67,12 +67,12 @@ def functions():
     def enter(pid, func, depth):
         return head(11, pid) + struct.pack("<Qi", func, depth)
 
-    def leave(pid, func, depth):
-        return head(10, pid) + struct.pack("<QiIQQ", func, depth, 0, 0, 0)
+    def leave(pid, func, depth, calltime=0, rettime=0):
+        return head(10, pid) + struct.pack("<QiIQQ", func, depth, 0, calltime, rettime)
 
     ftrace("functions", formats, [
         [(1000, enter(7, this, 0)), (1100, enter(7, that, 1)), (1250, leave(7, that, 1)), (1300, enter(7, this, 1)),
-         (1350, leave(7, this, 1)), (1500, enter(0, more, 0)), (1800, leave(7, this, 0)), (1900, leave(0, more, 0))],
+         (1350, leave(7, this, 1, 1295, 1335)), (1500, enter(0, more, 0)), (1800, leave(7, this, 0)), (1900, leave(0, more, 0))],
         [(1050, enter(8, this, 0)), (1550, enter(0, more, 0)), (1600, leave(0, more, 0)), (1700, leave(8, this, 0)),
          (1750, leave(8, that, 0)), (2000, enter(8, more, 0))]])
 
