@@ -198,6 +198,8 @@ static int export_trace(const struct export_verb_options *options,
 
     export_options.problem = &walk.error;
     export_find_calendar(trace, paths[0], &export_options.calendar);
+    if (export_check_clock(trace, export_formats[options->format - 1].traits) != EXIT_SUCCESS)
+        return EXIT_FAILURE;
     if (has_trait(options, EXPORT_HOSTS) &&
         export_find_host(trace, options->host, host) != EXIT_SUCCESS)
         return EXIT_FAILURE;

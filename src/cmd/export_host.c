@@ -8,6 +8,7 @@
 
 #include "base/clock_ns.h"
 #include "cli/message.h"
+#include "export/export.h"
 #include "merge/merge.h"
 #include "trace/identity.h"
 #include "tracedir/manifest.h"
@@ -46,6 +47,20 @@ static bool counts_cycles(const struct trace *trace)
             merge_is_tsc(&trace->catalogue.origins[i]->clock))
             return true;
     return false;
+}
+
+int export_check_clock(const struct trace *trace, unsigned traits)
+{
+    bool fails = traits & EXPORT_NEEDS_RATE;
+
+    if (!trace_is_in_ticks(trace) || !(fails || traits & EXPORT_HIDES_RATE))
+        return EXIT_SUCCESS;
+    cli_error("%s: times are ticks of a clock whose rate is not known, %s%s", trace->inputs[0].path,
+              fails ? "which the format cannot say" : "which other tools take for nanoseconds",
+              counts_cycles(trace) ? "; give --cpu-hz=HZ"
+              : fails              ? "; --to sqlite, csv and ctf keep ticks"
+                                   : "");
+    return fails ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int export_find_host(const struct trace *trace, const char *given, char ret_host[EXPORT_HOST_SIZE])

@@ -14,6 +14,10 @@
  * compared with those of others. An exit status. */
 int export_find_host(const struct trace *trace, const char *given, char ret_host[EXPORT_HOST_SIZE]);
 
+/* Whether a format with TRAITS (enum export_trait) can hold the times of TRACE. Prints why not, and what other readers make of them. An exit
+ * status. */
+int export_check_clock(const struct trace *trace, unsigned traits);
+
 /* The first digits of trace_identity(); "" if the trace has none: a pipe can be read once only. */
 void export_find_trace_id(char *const *paths, unsigned n, char ret_id[EXPORT_TRACE_ID_SIZE]);
 

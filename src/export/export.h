@@ -58,6 +58,9 @@ enum export_trait {
     EXPORT_NAMES = 16, /* asks for names of threads before it is finished */
     /* Nothing reads ahead of it: it has threads of its own, or asks the reader for more than items as it goes. */
     EXPORT_ALONE = 32,
+    /* Times that are ticks of a clock of unknown rate cannot be told from nanoseconds: by nobody, or by other readers than strata. */
+    EXPORT_NEEDS_RATE = 64,
+    EXPORT_HIDES_RATE = 128,
 };
 
 struct export_format {

@@ -252,7 +252,7 @@ static void note_recorder(const struct trace_input *input, struct origin *origin
 {
     const struct manifest_source *recorded = input->recorded;
 
-    origin->pid_filter = recorded->pid_filter;
+    origin->pid_filter |= recorded->pid_filter;
     if (origin->layer != LAYER_GUEST)
         origin->recorder_pid =
             recorded->host && recorded->host->recorder > 0 ? recorded->host->recorder : PID_UNKNOWN;

@@ -84,7 +84,7 @@ for stamp in "time_ns", "ticks":
     if any(stamp in item for item in items):
         break
 before = collections.Counter((item[stamp], who(item)) for item in events)
-after = collections.Counter((item["time_ns"], who(item)) for item in again if "event" in item)
+after = collections.Counter((item[stamp], who(item)) for item in again if "event" in item)
 if before != after:
     sys.exit(f"strata reads otherwise: {list((before - after).items())[:3]} as {list((after - before).items())[:3]}")
 print(len(events), "events,", len(losses), "losses")

@@ -20,10 +20,17 @@ xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
 . "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
+# The file cannot say that times are ticks, as those of Xen are where no rate is given.
+"$strata" export --to simpletrace -o ticks.export xen 2>err && fail "ticks become nanoseconds"
+grep -q 'xen: times are ticks of a clock whose rate is not known, which the format cannot say; give --cpu-hz=HZ$' err || fail "$(cat err)"
+[ ! -e ticks.export ] || fail "a file is left"
 for name in xen lttng-ust guest; do
-    "$strata" export --to simpletrace -o $name.export $name 2>err
+    hz=
+    [ $name != xen ] || hz=--cpu-hz=1G
+    # shellcheck disable=SC2086
+    "$strata" export --to simpletrace $hz -o $name.export $name 2>err
     "$strata" export --to trace-events -o $name.events $name
-    "$strata" report -f json $name >before 2>err
+    "$strata" report -f json $hz $name >before 2>err
     "$strata" report -f json --trace-events $name.events $name.export >after 2>err
     [ ! "$(grep -v 'events were lost' err)" ] || fail "$name: $(cat err)"
     python3 "$here/export_simpletrace.py" before after || fail "$name differs"

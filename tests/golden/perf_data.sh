@@ -185,6 +185,12 @@ done
 grep -q 'freq.made: perf sampled tracepoints (-F, or -c above 1)' freq.err || fail "$(cat freq.err)"
 "$strata" sched thread.made >thread 2>thread.err && fail "states of a thread alone"
 grep -q 'those of the threads that perf recorded or printed alone, from which no states follow' thread.err || fail "$(cat thread.err)"
+# Nor from what is exported of it.
+for of in ctf trace.dat; do
+    "$strata" export --to $of -o thread.$of thread.made 2>err || fail "$(cat err)"
+    "$strata" sched thread.$of >thread 2>err && fail "$of: states of a thread alone"
+    grep -q 'alone, from which no states follow' err || fail "$of: $(cat err)"
+done
 # Of 30 ms, CPU 1 has the last 10.
 "$strata" sched --states --events -f json overwritten.made >states 2>/dev/null || fail "states"
 begin=$("$strata" report --cpu 1 -n 1 overwritten.made 2>/dev/null | cut -d' ' -f1)

@@ -250,6 +250,12 @@ head -n 100 cpu0.txt >few.txt
 for lines in '1,2 unknown:' '1,3 5'; do
     sed -n ${lines%% *}p perf.txt >part.txt
     "$strata" info part.txt | grep -q "^  lost  *${lines#* } " || fail "$("$strata" info part.txt)"
+    # Nor by what is exported of it.
+    for to in ctf trace.dat; do
+        rm -rf part.$to
+        "$strata" export --to $to -o part.$to part.txt 2>err || fail "$(cat err)"
+        "$strata" info part.$to 2>err | grep -q "^  lost  *${lines#* } " || fail "$to: $("$strata" info part.$to)"
+    done
 done
 sed -n 1,2p perf.txt >part.txt
 "$strata" sched part.txt 2>&1 | grep -q '^events may be missing; how many is not known$' || fail "$("$strata" sched part.txt 2>&1)"

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "event/origin_flags.h"
+
 /* Writes a quoted string, with escapes for what a TSDL string cannot hold, and for what would end a comment around
  * it. */
 static void put_quoted(struct text *text, const char *s)
@@ -78,6 +80,9 @@ void tsdl_put_source(struct text *text, unsigned number, const struct origin *or
     text_put_literal(text, ";\n");
     if (complete_from != 0)
         text_printf(text, "    source_%u_complete_from = %" PRIu64 ";\n", number, complete_from);
+    for (unsigned i = 0; origin_flag_names[i]; i++)
+        if (origin_has_flag(origin, i))
+            text_printf(text, "    source_%u_%s = 1;\n", number, origin_flag_names[i]);
 }
 
 void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin, bool cpus)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "event/origin_flags.h"
 #include "export/put_binary.h"
 #include "export/trace_dat/export.h"
 #include "export/trace_dat/ring_page.h"
@@ -152,7 +153,8 @@ static void put_clock(struct dat_export *dat, const char *clock)
     text_put_char(&dat->out, ']');
 }
 
-/* The layers of the buffers: a trace.dat has no place for them, and readers show or pass over this text. */
+/* The layers of the buffers, and what is not known of them: a trace.dat has no place for these, and readers show or pass over this
+ * text. */
 static void put_layers(struct dat_export *dat)
 {
     struct text layers = TEXT_IN_MEMORY;
@@ -161,6 +163,9 @@ static void put_layers(struct dat_export *dat)
     for (const struct dat_buffer *b = dat->buffers; b; b = b->next) {
         text_put_char(&layers, ' ');
         text_put_str(&layers, layer_name(b->origin->layer));
+        for (unsigned i = 0; origin_flag_names[i]; i++)
+            if (origin_has_flag(b->origin, i))
+                text_printf(&layers, "+%s", origin_flag_names[i]);
     }
     text_put_char(&layers, '\0');
     put_option(dat, OPTION_UNAME, (uint32_t)text_len(&layers));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/wide.h"
+#include "event/origin_flags.h"
 #include "event/xen_vcpu.h"
 #include "format/ctf/ctf2.h"
 #include "format/ctf/reader.h"
@@ -226,6 +227,8 @@ static void set_clock(struct ctf_trace *trace, struct origin *origin)
                                    (uint64_t)ctf_to_ns(trace, (uint64_t)clock->offset));
         origin->clock.name = "realtime";
     }
+    if (is_exported(m) && m->in_ticks)
+        origin->clock = (struct clock){.name = clock->name};
 }
 
 static struct origin *add_origin(struct ctf_trace *trace, const char *path, enum layer layer)
@@ -281,15 +284,22 @@ static int add_origins(struct ctf_trace *trace, const char *path)
     return trace->first || add_origin(trace, path, layer_of(m)) ? 0 : -ENOMEM;
 }
 
-/* When what an export has of the source of STREAM becomes complete; 0: at its begin. */
-static int64_t complete_from(const struct ctf_trace *trace, const struct ctf_stream_decl *stream)
+/* What an export says of the source of STREAM. */
+static void settle_source(const struct ctf_trace *trace, const struct ctf_stream_decl *stream,
+                          struct origin *origin)
 {
     const struct ctf_source_decl *source =
         is_exported(&trace->metadata) ? trace->metadata.sources : NULL;
 
     while (source && source->number != stream->id / 2)
         source = source->next;
-    return source && source->complete_from != 0 ? ctf_to_ns(trace, source->complete_from) : 0;
+    if (!source)
+        return;
+    if (source->complete_from != 0)
+        origin->lost_begin = ctf_to_ns(trace, source->complete_from);
+    for (unsigned i = 0; origin_flag_names[i]; i++)
+        if (origin_has_flag(&source->flags, i))
+            (void)origin_set_flag(origin, origin_flag_names[i], strlen(origin_flag_names[i]));
 }
 
 /* Whether CLOCK is further from 1970 than times in ns go. */
@@ -316,7 +326,7 @@ static void settle_origins(struct ctf_trace *trace)
         origin->clock = first->clock;
         origin->clock_uuid = first->clock_uuid;
         origin->host_name = first->host_name;
-        origin->lost_begin = complete_from(trace, stream->decl);
+        settle_source(trace, stream->decl, origin);
         if (stream->vcpu_names)
             origin->put_vcpu = xen_vcpu_put;
     }

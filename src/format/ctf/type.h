@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/class.h"
+
 enum ctf_kind {
     CTF_INTEGER,
     CTF_ENUM, /* an integer with names */
@@ -168,6 +170,7 @@ struct ctf_source_decl {
     const char *layer;
     /* By the trace's clock: before it, not all CPUs of the source were recorded. 0: they were. */
     uint64_t complete_from;
+    struct origin flags; /* of which those of event/origin_flags.h are set */
 };
 
 struct ctf_metadata {
@@ -191,6 +194,7 @@ struct ctf_metadata {
     struct ctf_source_decl *sources; /* in their order */
     struct ctf_source_decl *last_source;
     int64_t pid;
+    bool in_ticks; /* of what strata exported: the rate of the clock is not known */
     /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
     bool has_moment;
     uint64_t ticks;

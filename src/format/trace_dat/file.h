@@ -66,7 +66,8 @@ struct dat_file {
     uint64_t sections[32]; /* version 7: offsets by number, 0: none */
     struct ftrace_times times;
     bool is_realtime; /* the option 1 was there */
-    /* Of what strata exported: the names of the buffers' layers, with a blank before each, the top buffer's first. Or NULL. */
+    /* Of what strata exported: the names of the buffers' layers, with a blank before each, the top buffer's first; after a layer, what
+     * is not known of the buffer (event/origin_flags.h), with a '+' before each. Or NULL. */
     const char *layers;
     uint8_t **unpacked; /* what dat_text.memory points into */
     unsigned n_unpacked;

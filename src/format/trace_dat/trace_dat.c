@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/origin_flags.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
 #include "format/ftrace/named_cpus.h"
@@ -29,18 +30,20 @@ struct opening {
     struct cpu_set lost; /* have data to be read, and none are there */
 };
 
-/* The layer of the buffer NUMBER, as the file says, or as it was given. */
-static enum layer layer_of(const struct opening *o, unsigned number)
+/* The layer of the buffer NUMBER, as the file says, or as it was given; and what is not known of it. */
+static void set_layer(const struct opening *o, unsigned number, struct origin *origin)
 {
     const char *p = o->file->layers;
-    enum layer layer = o->layer;
-    char name[16];
+    char words[128], *rest = words, *word;
 
+    origin->layer = o->layer;
     for (unsigned i = 0; p && i < number; i++)
         p = strchr(p + 1, ' ');
-    if (p && sscanf(p, " %15[^ ]", name) == 1)
-        (void)layer_by_name(name, &layer);
-    return layer;
+    if (!p || sscanf(p, " %127[^ ]", words) != 1)
+        return;
+    (void)layer_by_name(strsep(&rest, "+"), &origin->layer);
+    while ((word = strsep(&rest, "+")))
+        (void)origin_set_flag(origin, word, strlen(word));
 }
 
 /* One without pages is one that lost them. */
@@ -63,16 +66,15 @@ static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const st
 static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
 {
     struct ftrace_layout layout = o->file->layout;
-    struct origin origin = {.layer = layer_of(o, (unsigned)(buffer - o->file->buffers)),
-                            .format = "trace.dat",
-                            .n_cpus = buffer->n_cpus,
-                            .clock = buffer->clock};
+    struct origin origin = {
+        .format = "trace.dat", .n_cpus = buffer->n_cpus, .clock = buffer->clock};
     const struct ftrace_times *times = &o->file->times;
     struct ftrace_capture *capture;
     char path[512];
     int r = 0;
 
     snprintf(path, sizeof path, "%s%s%s", o->name, *buffer->name ? ":" : "", buffer->name);
+    set_layer(o, (unsigned)(buffer - o->file->buffers), &origin);
     origin.path = arena_strdup(&o->catalogue->arena, path);
     if (!origin.path)
         return error_set(o->error, -ENOMEM, o->name, "out of memory");
