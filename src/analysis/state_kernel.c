@@ -101,16 +101,22 @@ void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_
     cpu->since = time;
 }
 
+void state_cpu_count_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time)
+{
+    if (!cpu->can_contradict || !state_is_counted(source, time))
+        return;
+    cpu->can_contradict = false;
+    source->counts.contradictions++;
+    cpu->contradictions++;
+}
+
 void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time)
 {
     if (unlikely(source->origin->pid_filter) && !state_is_recorded(source, cpu->runs)) {
         state_cpu_forget(source, cpu, time, time, STATE_IS_LOST); /* T6 */
         return;
     }
-    if (state_is_counted(source, time)) {
-        source->counts.contradictions++;
-        cpu->contradictions++;
-    }
+    state_cpu_count_contradicted(source, cpu, time);
     state_cpu_forget(source, cpu, cpu->proof, time, STATE_IS_CONTRADICTED);
 }
 
@@ -321,6 +327,7 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
         state_cpu_contradicted(source, cpu, time);
         found_running(source, cpu, prev, time, STATE_IS_CONTRADICTED);
     }
+    cpu->can_contradict = true;
     if (prev != IDLE_THREAD)
         leave(source, plan, item, prev, time);
     state_cpu_end(source, cpu, time, true);

@@ -83,6 +83,8 @@ struct state_cpu {
     int64_t loss_begun;
     struct guest_time guest; /* of Xen, while it is not known what runs */
     uint64_t contradictions;
+    bool
+        can_contradict; /* there was a switch, and nothing since is counted that does not follow from it */
 };
 
 /* A thread of a kernel, or a vCPU of Xen. */
@@ -332,6 +334,8 @@ void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_
                       int64_t time, enum state_why why);
 /* It does not run what it was last known to run. */
 void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time);
+/* Counts that what is seen at TIME does not follow from its last switch, once until the next one. */
+void state_cpu_count_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time);
 
 void state_xen_plan(const struct event_class *class, struct class_plan *plan);
 void state_xen_put(struct state_source *source, const struct class_plan *plan,

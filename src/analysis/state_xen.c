@@ -196,11 +196,10 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
                 thread->now.cpu != item->cpu)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
-        if (state_is_counted(source, item->time)) {
-            source->counts.contradictions++;
-            if (cpu)
-                cpu->contradictions++;
-        }
+        if (cpu)
+            state_cpu_count_contradicted(source, cpu, item->time);
+        else
+            source->counts.contradictions += state_is_counted(source, item->time);
         contradict_vcpu(source, thread, item->time);
     }
     if (plan->from == plan->to && thread->now.state != STATE_UNKNOWN)
@@ -281,6 +280,8 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
                        ((uint32_t)quick_read(&plan->b, item) & 0xffff));
         source->counts.switches += state_is_counted(source, item->time);
         source->events |= STATE_EVENT_SWITCH | STATE_EVENT_WAKE;
+        if (likely(cpu))
+            cpu->can_contradict = true;
         if (likely(cpu))
             put_cpu(source, plan, id, cpu, item->time);
         if (!is_idle(id))

@@ -418,3 +418,17 @@ status=0
 status=0
 "$strata" sched --by cpu --who guest 2>err || status=$?
 [ $status -eq 2 ] && grep -q 'require --by=task or --by=vcpu' err || fail "status $status: $(cat err)"
+
+# Events of two threads in turn, between two switches: what does not follow from a switch counts once.
+case="contradictions"
+{
+    printf '# tracer: nop\n#\n# entries-in-buffer/entries-written: 40/40   #P:1\n'
+    for i in 1 2 3; do echo "b-$i [000] d..2. 1.00000$i: sched_waking: comm=x pid=2$i prio=120 target_cpu=000"; done
+    echo 'a-7 [000] d..2. 1.000010: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=8 next_prio=120'
+    for i in 11 12 13 14 15 16; do echo "b-$((8 + i % 2)) [000] d..2. 1.0000$i: sched_waking: comm=x pid=20 prio=120 target_cpu=000"; done
+    echo 'c-9 [000] d..2. 1.000020: sched_switch: prev_comm=c prev_pid=9 prev_prio=120 prev_state=S ==> next_comm=a next_pid=7 next_prio=120'
+    for i in 21 22 23 24 25 26; do echo "b-$((8 + i % 2)) [000] d..2. 1.0000$i: sched_waking: comm=x pid=20 prio=120 target_cpu=000"; done
+} >contradicted
+"$strata" sched -f json contradicted 2>err | jq -e '.contradictions == {checked: 2, switches: 2, by_cpu: {"0": 2}}' >out ||
+    fail "$("$strata" sched contradicted)"
+"$strata" summary contradicted 2>err | grep -q '^- 2 of 2 switches do not follow' || fail "$("$strata" summary contradicted)"
