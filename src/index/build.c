@@ -365,10 +365,7 @@ static int count_item(struct builder *builder, const struct item *item)
     if (unlikely(!group))
         return -ENOMEM;
     if (unlikely(item->kind == ITEM_LOSS)) {
-        if (item->lost >= LOST_UNKNOWN - header->n_lost)
-            header->n_lost = LOST_UNKNOWN;
-        else
-            header->n_lost += item->lost;
+        losses_add(&builder->losses, item);
         if (item->time != TIME_UNKNOWN)
             widen(builder, clock_to_ns(clock, item->time));
         if (item->time != TIME_UNKNOWN && item->since != TIME_UNKNOWN)
@@ -468,6 +465,16 @@ static int put_clock_note(struct builder *builder, const struct trace *trace)
                                                        &builder->writer.header.clock_note);
 }
 
+/* How many events were lost, with what only the recorders know. */
+static void put_lost(struct builder *builder, const struct trace *trace)
+{
+    struct losses *losses = &builder->losses;
+
+    for (unsigned i = 0; i < trace->catalogue.n_origins; i++)
+        losses_add_recorded(losses, trace->catalogue.origins[i], false);
+    builder->writer.header.n_lost = losses_are_more(losses) ? LOST_UNKNOWN : losses->events;
+}
+
 /* Ends what is open at the end of the trace. */
 static int finish(struct builder *builder, const struct trace *trace)
 {
@@ -483,6 +490,7 @@ static int finish(struct builder *builder, const struct trace *trace)
             end_slice(builder, builder->tracks[i],
                       MAX(end, builder->tracks[i]->open[builder->tracks[i]->n_open - 1].begin),
                       INDEX_OPEN);
+    put_lost(builder, trace);
     if (r >= 0)
         r = put_clock_note(builder, trace);
     if (r >= 0)

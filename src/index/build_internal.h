@@ -4,6 +4,7 @@
 /* What the files of the builder have in common. Tracks are in the order in which they were made while the trace is read
  * (build.c, build_states.c), and are put in the order of the file, with what lies in what, when it ends (build_tracks.c). */
 
+#include "analysis/losses.h"
 #include "analysis/states.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -68,6 +69,7 @@ struct build_arrow {
 struct builder {
     struct slices slices;
     struct states states;
+    struct losses losses;
     struct index_writer writer;
     struct index_names names;
     struct arena arena; /* tracks */

@@ -77,7 +77,7 @@ static void count_loss(struct table *table, const struct item *item)
 {
     if (item->kind != ITEM_LOSS)
         return;
-    if (item->lost == LOST_UNKNOWN)
+    if (item->lost >= LOST_UNKNOWN - table->n_lost)
         table->lost_unknown = true;
     else
         table->n_lost += item->lost;

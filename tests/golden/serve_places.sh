@@ -41,3 +41,23 @@ mkdir -m 700 run run/strata-record-aaaaaa
 printf '%s\n%s' $$ "$PWD/cut" >run/strata-record-aaaaaa/recording
 XDG_RUNTIME_DIR=$PWD/run flock run/strata-record-aaaaaa \
     python3 "$here/../web/places.py" "$strata" --cut cut 2>err || fail "$(cat err)"
+
+# What only the recorder counted is lost as well, and what it did not count is unknown, not 0.
+case="losses that no record tells"
+rm -r cut/guest
+kernel_capture local cut/guest
+read_in_time cut/guest
+lost() { # MANIFEST
+    manifest "$1"
+    python3 - "$strata" cut <<'END'
+import json, subprocess, sys, urllib.request
+server = subprocess.Popen([sys.argv[1], "serve", sys.argv[2]], stdout=subprocess.PIPE, text=True)
+address = server.stdout.readline().strip().rstrip("/")
+print(json.load(urllib.request.urlopen(f"{address}/api/trace"))["lost"])
+server.terminate()
+server.wait()
+END
+}
+for wanted in '0:"complete": true' '12:"complete": true, "lost": 12' 'None:"complete": true, "lost": 12, "lost_uncounted": true'; do
+    [ "$(lost "${wanted#*:}")" = "${wanted%%:*}" ] || fail "$wanted: $(lost "${wanted#*:}")"
+done
