@@ -34,6 +34,14 @@ void losses_add_all(struct losses *losses, const struct item *items, unsigned n)
             losses_add(losses, &items[i]);
 }
 
+static void add_elsewhere(struct losses *losses, uint64_t lost)
+{
+    if (lost > UINT64_MAX - losses->elsewhere)
+        losses->n_recorders++;
+    else
+        losses->elsewhere += lost;
+}
+
 void losses_add_recorded(struct losses *losses, const struct origin *origin, bool is_part)
 {
     unsigned number = MIN(origin->number, LOSSES_ORIGINS - 1u);
@@ -42,7 +50,7 @@ void losses_add_recorded(struct losses *losses, const struct origin *origin, boo
     if (more > UINT64_MAX - losses->events) {
         losses->n_recorders++;
     } else if (more > 0 && (is_part || number == LOSSES_ORIGINS - 1u)) {
-        losses->elsewhere = add_saturated(losses->elsewhere, origin->lost);
+        add_elsewhere(losses, origin->lost);
     } else if (more > 0) {
         losses->unplaced = add_saturated(losses->unplaced, more);
         losses->events = add_saturated(losses->events, more);
@@ -54,18 +62,23 @@ void losses_add_recorded(struct losses *losses, const struct origin *origin, boo
 void losses_merge(struct losses *losses, const struct losses *other)
 {
     losses->n += other->n;
-    losses->uncounted += other->uncounted + (other->events > UINT64_MAX - losses->events);
-    losses->events = add_saturated(losses->events, other->events);
+    losses->uncounted += other->uncounted;
     losses->skipped += other->skipped;
     losses->damaged += other->damaged;
+    losses->n_recorders += other->n_recorders;
+    add_elsewhere(losses, other->elsewhere);
+    /* What the sum has no room for is a file's claim, as in losses_add(). */
+    if (other->events > UINT64_MAX - losses->events) {
+        losses->uncounted++;
+        return;
+    }
+    losses->events += other->events;
     losses->n_cpus = MAX(losses->n_cpus, other->n_cpus);
     for (int cpu = 0; cpu < other->n_cpus; cpu++)
-        losses->by_cpu[cpu] = add_saturated(losses->by_cpu[cpu], other->by_cpu[cpu]);
+        losses->by_cpu[cpu] += other->by_cpu[cpu];
     for (unsigned i = 0; i < LOSSES_ORIGINS; i++)
         losses->by_origin[i] = add_saturated(losses->by_origin[i], other->by_origin[i]);
-    losses->unplaced = add_saturated(losses->unplaced, other->unplaced);
-    losses->elsewhere = add_saturated(losses->elsewhere, other->elsewhere);
-    losses->n_recorders += other->n_recorders;
+    losses->unplaced += other->unplaced;
 }
 
 static void losses_begin(struct sink *sink)

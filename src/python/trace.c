@@ -102,7 +102,7 @@ struct py_class *py_trace_class(struct py_trace *trace, const struct strata_read
 void py_trace_count_loss(struct py_trace *trace, const struct strata_reader_item *item)
 {
     trace->n_losses++;
-    if (item->lost == STRATA_READER_LOST_UNKNOWN)
+    if (item->lost >= STRATA_READER_LOST_UNKNOWN - trace->lost)
         trace->lost_unknown = true;
     else
         trace->lost += item->lost;

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "export/clickhouse/clickhouse.h"
 #include "export/clickhouse/sender.h"
 #include "tables/sink.h"
@@ -327,7 +328,7 @@ static int put_row(void *arg, enum fixed_table number, const struct value *cells
     if (number == TABLE_LOSS) {
         const struct value *lost = &cells[LOSS_COL_LOST];
 
-        exporter->n_lost += lost->present ? lost->u : 0;
+        exporter->n_lost = add_saturated(exporter->n_lost, lost->present ? lost->u : 0);
         exporter->has_lost_unknown |= !lost->present;
     }
     (void)fixed_row_times(number, cells, &begin, &end);

@@ -5,6 +5,7 @@
 
 #include "base/cpu_set.h"
 #include "base/macro.h"
+#include "base/saturate.h"
 #include "event/kernel.h"
 #include "format/perf_data/reader.h"
 
@@ -183,7 +184,7 @@ static int handle_lost(struct perf_data *perf, const struct perf_record *record)
     if (!cpu)
         return -ENOMEM;
     lost = get_u64(perf, record->body + 8);
-    cpu->lost += lost;
+    cpu->lost = add_saturated(cpu->lost, lost);
     return put_loss(perf, cpu, seen_time(perf, trailer.time), lost);
 }
 
@@ -301,8 +302,8 @@ int perf_handle_end(struct perf_data *perf)
         return -ENOMEM;
     by_cpu = none->lost == 0 && none->counted == 0;
     for (unsigned i = 1; i < perf->n_cpus && !by_cpu; i++) {
-        none->lost += perf->cpus[i].lost;
-        none->counted += perf->cpus[i].counted;
+        none->lost = add_saturated(none->lost, perf->cpus[i].lost);
+        none->counted = add_saturated(none->counted, perf->cpus[i].counted);
     }
     for (unsigned i = by_cpu ? 1 : 0; i < (by_cpu ? perf->n_cpus : 1) && r == 0; i++)
         if (perf->cpus[i].counted > perf->cpus[i].lost)

@@ -270,6 +270,25 @@ static void test_keys(void **state)
     }
 }
 
+/* A sum that has no room for a number says that more were lost, not the largest number. */
+static void test_overflow(void **state)
+{
+    struct origin origin = {.lost = UINT64_MAX - 1};
+    struct item loss = {.kind = ITEM_LOSS, .origin = &origin, .lost = UINT64_MAX - 9, .cpu = 1};
+    struct losses sum = {0}, other = {0};
+
+    losses_add(&sum, &loss);
+    losses_add(&other, &loss);
+    losses_merge(&sum, &other);
+    assert_true(sum.events == UINT64_MAX - 9 && sum.by_cpu[1] == UINT64_MAX - 9);
+    assert_int_equal(sum.uncounted, 1);
+    sum = (struct losses){0};
+    losses_add_recorded(&sum, &origin, true);
+    losses_add_recorded(&sum, &origin, true);
+    assert_true(sum.elsewhere == UINT64_MAX - 1 && losses_are_more(&sum));
+    assert_int_equal(sum.n_recorders, 1);
+}
+
 /* What could differ from one tally is refused. */
 static void test_refused(void **state)
 {
@@ -323,9 +342,8 @@ static void test_many_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_sums),      cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_overflow),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_many_rows),
     };
 
