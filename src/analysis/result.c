@@ -10,7 +10,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
 #include "base/macro.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "base/ticks.h"
 
@@ -331,4 +333,73 @@ void result_sort(struct result *result, unsigned column)
         qsort_r(result->rows, result->n_rows, sizeof(struct result_row *), compare_rows, &order);
     if (result->n_slowest > 0)
         qsort(result->slowest, result->n_slowest, sizeof *result->slowest, compare_slow);
+}
+
+static uint64_t hash_keys(const struct result *result, const struct result_row *row)
+{
+    uint64_t hash = 0;
+
+    for (unsigned i = 0; i < result->n_keys; i++)
+        hash = hash_mix(hash, hash_bytes(row->keys[i], strlen(row->keys[i])));
+    return hash;
+}
+
+/* 1: rows of several sources have the same keys; 0, -ENOMEM. Rows of one source do not. */
+static int has_same_keys(const struct result *result)
+{
+    struct map rows = {0};
+    int r = 0;
+
+    for (unsigned i = 0; i < result->n_rows && r == 0; i++) {
+        struct result_row *row = result->rows[i];
+        uint64_t hash = hash_keys(result, row);
+        const struct result_row *other = map_get(&rows, hash);
+        bool is_same = other && other->origin != row->origin;
+
+        for (unsigned j = 0; j < result->n_keys && is_same; j++)
+            is_same = strcmp(row->keys[j], other->keys[j]) == 0;
+        r = is_same ? 1 : map_put(&rows, hash, row);
+    }
+    map_done(&rows);
+    return r;
+}
+
+/* The key of which each source has values of its own, if rows of several sources are added up by it; NULL: there is none. */
+static const char *find_added_up(const struct result *result)
+{
+    const char *found = NULL;
+    bool has_more = false;
+
+    for (unsigned i = 0; i < result->n_keys; i++) {
+        const char *name = result->keys[i].name;
+
+        if (strcmp(name, "source") == 0 || strcmp(name, "vm") == 0)
+            return NULL;
+        if (strcmp(name, "cpu") == 0 || strcmp(name, "vcpu") == 0 || strcmp(name, "pid") == 0)
+            found = name;
+    }
+    for (unsigned i = 0; i < result->n_rows && !has_more; i++)
+        has_more = result->rows[i]->adds_up;
+    return has_more ? found : NULL;
+}
+
+int result_tell_sources(struct result *result)
+{
+    const char *name = find_added_up(result);
+    int r = has_same_keys(result);
+
+    if (r > 0 && result->n_keys < RESULT_KEYS) {
+        result->keys[result->n_keys++] = (struct result_key){"source", "SOURCE", false};
+        for (unsigned i = 0; i < result->n_rows; i++) {
+            struct result_row *row = result->rows[i];
+
+            row->keys[result->n_keys - 1] = row->origin ? row->origin->path : "-";
+        }
+    }
+    if (r >= 0 && name)
+        r = result_add_note(result,
+                            "rows by %s add up several sources, each of which has its own; "
+                            "--by=source,%s tells them apart",
+                            name, name);
+    return MIN(r, 0);
 }

@@ -306,6 +306,8 @@ static int print(const struct analysis_options *options, const struct trace *tra
     struct result result;
     int r = analysis_result(run->analysis, &run->coverage, &result);
 
+    if (r == 0)
+        r = result_tell_sources(&result);
     if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->analysis->left_out > 0)
         report_left_out(options, run->analysis);
     if (r == 0) {

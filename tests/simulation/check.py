@@ -189,7 +189,13 @@ def rows_by(strata, by, traces):
     result = subprocess.run([strata, "sched", "--by", by, "--format=json", "-k", *traces], capture_output=True, text=True, check=False)
     if result.returncode:
         raise Difference(result.stderr)
-    return sorted(json.loads(result.stdout)["rows"], key=json.dumps)
+    rows = json.loads(result.stdout)["rows"]
+    keys = {json.dumps(row["key"]) for row in rows}
+    if len(keys) != len(rows):
+        raise Difference(f"by {by}: {len(rows)} rows have {len(keys)} keys")
+    for row in rows:
+        row["key"].pop("source", None)
+    return sorted(rows, key=json.dumps)
 
 
 def check_sums(machine, vcpus):

@@ -27,6 +27,52 @@ static void put_loss(struct coverage *coverage, const struct origin *origin, int
     assert_int_equal(coverage_put(coverage, &item, 1), 0);
 }
 
+static struct result_row *add_row_of(struct result *result, const struct origin *origin,
+                                     const char *cpu)
+{
+    struct result_row *row = result_add_row(result);
+
+    assert_non_null(row);
+    row->origin = origin;
+    assert_int_equal(result_set_key(result, row, 0, cpu), 0);
+    return row;
+}
+
+/* CPU 0 of one machine and of another are two rows, and one can tell which is which. */
+static void rows_of_sources(void **state)
+{
+    static const struct origin first = {.layer = LAYER_HOST, .path = "a/host"};
+    static const struct origin second = {.layer = LAYER_HOST, .path = "b/host"};
+    struct coverage coverage;
+    struct result result;
+
+    (void)state;
+    coverage_init(&coverage);
+    result_init(&result, "test", &ns, &coverage);
+    result_add_key(&result, "cpu", "CPU", true);
+    (void)add_row_of(&result, &first, "0");
+    (void)add_row_of(&result, &first, "1");
+    assert_int_equal(result_tell_sources(&result), 0);
+    assert_int_equal(result.n_keys, 1);
+    (void)add_row_of(&result, &second, "1");
+    assert_int_equal(result_tell_sources(&result), 0);
+    assert_int_equal(result.n_keys, 2);
+    assert_string_equal(result.keys[1].name, "source");
+    assert_string_equal(result.rows[0]->keys[1], "a/host");
+    assert_string_equal(result.rows[2]->keys[1], "b/host");
+    assert_int_equal(result.n_notes, 0);
+    result_done(&result);
+
+    result_init(&result, "test", &ns, &coverage);
+    result_add_key(&result, "cpu", "CPU", true);
+    add_row_of(&result, NULL, "0")->adds_up = true;
+    assert_int_equal(result_tell_sources(&result), 0);
+    assert_int_equal(result.n_keys, 1);
+    assert_int_equal(result.n_notes, 1);
+    result_done(&result);
+    coverage_done(&coverage);
+}
+
 /* A user writes a column as it is printed. */
 static void column_as_printed(void **state)
 {
@@ -411,13 +457,14 @@ static void copied_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(column_as_printed),    cmocka_unit_test(covered_time),
-        cmocka_unit_test(events_in_a_loss),     cmocka_unit_test(cpu_of_losses),
-        cmocka_unit_test(loss_at_end),          cmocka_unit_test(loss_without_start),
-        cmocka_unit_test(many_losses),          cmocka_unit_test(source_of_its_own),
-        cmocka_unit_test(known_to_be_recorded), cmocka_unit_test(cut_source),
-        cmocka_unit_test(covered_of_late_cpu),  cmocka_unit_test(covered_by_pairs),
-        cmocka_unit_test(sorted_rows),          cmocka_unit_test(copied_stages),
+        cmocka_unit_test(column_as_printed), cmocka_unit_test(covered_time),
+        cmocka_unit_test(events_in_a_loss),  cmocka_unit_test(cpu_of_losses),
+        cmocka_unit_test(loss_at_end),       cmocka_unit_test(loss_without_start),
+        cmocka_unit_test(many_losses),       cmocka_unit_test(source_of_its_own),
+        cmocka_unit_test(rows_of_sources),   cmocka_unit_test(known_to_be_recorded),
+        cmocka_unit_test(cut_source),        cmocka_unit_test(covered_of_late_cpu),
+        cmocka_unit_test(covered_by_pairs),  cmocka_unit_test(sorted_rows),
+        cmocka_unit_test(copied_stages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
