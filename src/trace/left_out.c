@@ -19,6 +19,7 @@
 #define POINTS_UNSURE 1u
 #define SWITCHES_MIN 8u
 #define BROKEN_MIN 3u
+#define BROKEN_MIN_FILTER 2u
 #define IDLE_THREAD 0
 /* After so long, a CPU has switched to what was put on it. */
 #define SETTLED_NS 20000000u
@@ -30,6 +31,8 @@ enum role_kind { ROLE_OTHER, ROLE_SWITCH, ROLE_SURE, ROLE_UNSURE };
 struct class_role {
     enum role_kind kind;
     int first, second; /* -1: none */
+    bool
+        is_of_two; /* a switch or a wake-up: of the thread that does it, and of the one that `second` names */
 };
 
 struct seen_cpu {
@@ -46,11 +49,20 @@ struct search {
     struct map roles;   /* by the number of a class, + 1 */
     struct map threads; /* that have events: by number */
     int32_t recent;     /* the last of them */
+    struct map own;     /* threads that have events other than switches and wake-ups: by number */
+    int32_t recent_own; /* the last of them */
+    struct map pairs;   /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
     int32_t broken[BROKEN_MAX];
     unsigned n_broken, n_switches;
     int64_t last;
     struct clock clock;
 };
+
+/* 0 is no key. */
+static uint64_t thread_key(int32_t pid)
+{
+    return (uint64_t)(uint32_t)pid + 1;
+}
 
 /* The role of events of CLASS. NULL: memory is out. */
 static const struct class_role *get_role(struct search *search, const struct event_class *class)
@@ -61,10 +73,10 @@ static const struct class_role *get_role(struct search *search, const struct eve
         const char *first, *second;
     } known[] = {
         {"sched_switch", ROLE_SWITCH, "prev_pid", "next_pid"},
-        {"sched_wakeup", ROLE_SURE, "target_cpu", ""},
-        {"sched_wakeup_new", ROLE_SURE, "target_cpu", ""},
+        {"sched_wakeup", ROLE_SURE, "target_cpu", "pid"},
+        {"sched_wakeup_new", ROLE_SURE, "target_cpu", "pid"},
         {"sched_migrate_task", ROLE_SURE, "dest_cpu", ""},
-        {"sched_waking", ROLE_UNSURE, "target_cpu", ""},
+        {"sched_waking", ROLE_UNSURE, "target_cpu", "pid"},
     };
     struct class_role *role = map_get(&search->roles, (uint64_t) class->index + 1);
 
@@ -83,18 +95,28 @@ static const struct class_role *get_role(struct search *search, const struct eve
         role->second = event_class_field(class, known[i].second);
         if (role->first >= 0 && (role->second >= 0 || known[i].kind != ROLE_SWITCH))
             role->kind = known[i].kind;
+        role->is_of_two = role->second >= 0;
     }
     return role;
 }
 
-static int note_thread(struct search *search, int32_t pid)
+/* Adds PID to THREADS; RECENT: what was added last. */
+static int note_thread(struct map *threads, int32_t *recent, int32_t pid)
 {
-    if (pid == search->recent || pid == PID_UNKNOWN)
+    if (pid == *recent || pid == PID_UNKNOWN)
         return 0;
-    search->recent = pid;
-    return map_get(&search->threads, (uint32_t)pid)
-               ? 0
-               : map_put(&search->threads, (uint32_t)pid, search);
+    *recent = pid;
+    return map_get(threads, thread_key(pid)) ? 0 : map_put(threads, thread_key(pid), threads);
+}
+
+/* L3. */
+static int note_pair(struct search *search, int32_t pid, int32_t other)
+{
+    uint64_t pair = (uint64_t)(uint32_t)pid << 32 | (uint32_t)other;
+
+    if (pid == PID_UNKNOWN || pid == other || map_get(&search->pairs, pair + 1))
+        return 0;
+    return map_put(&search->pairs, pair + 1, search);
 }
 
 /* The CPU of NUMBER was named by an event at TIME. */
@@ -129,7 +151,11 @@ static int put_event(struct search *search, const struct item *item)
     const struct class_role *role = get_role(search, item->class);
     struct seen_cpu *cpu;
 
-    if (!role || note_thread(search, item->pid) < 0)
+    if (!role || note_thread(&search->threads, &search->recent, item->pid) < 0)
+        return -ENOMEM;
+    if (role->is_of_two
+            ? note_pair(search, item->pid, (int32_t)item_value(item, (unsigned)role->second).i) < 0
+            : note_thread(&search->own, &search->recent_own, item->pid) < 0)
         return -ENOMEM;
     if (item->cpu < 0 || item->cpu >= (int32_t)LEFT_OUT_CPUS)
         return 0;
@@ -156,13 +182,13 @@ static void put_loss(struct search *search, const struct item *item)
             search->cpus[i].is_after_switch = false;
 }
 
-static int look_through(struct search *search, struct source *source)
+static int look_through(struct search *search, struct source *source, unsigned max)
 {
     const struct item *items;
     unsigned n = 0;
     int r = 0;
 
-    while (n < EVENTS_MAX && (r = source_next(source, &items)) > 0) {
+    while (n < max && (r = source_next(source, &items)) > 0) {
         n += (unsigned)r;
         for (int i = 0; i < r; i++) {
             if (items[i].time == TIME_UNKNOWN)
@@ -180,6 +206,35 @@ static int look_through(struct search *search, struct source *source)
     return r == -ENOMEM ? r : 0;
 }
 
+/* L3. */
+static bool is_filtered(const struct search *search)
+{
+    size_t iter = 0;
+    bool is_seen = false;
+    bool has_others = false;
+    uint64_t key;
+    void *value;
+
+    if (search->n_broken < BROKEN_MIN_FILTER)
+        return false;
+    for (unsigned i = 0; i < search->n_broken; i++) {
+        if (map_get(&search->own, thread_key(search->broken[i])))
+            return false;
+        is_seen |= map_get(&search->threads, thread_key(search->broken[i])) != NULL;
+    }
+    /* Threads that are hidden from who recorded have no event at all. */
+    if (!is_seen)
+        return false;
+    while (map_next(&search->pairs, &iter, &key, &value)) {
+        bool is_own = map_get(&search->own, thread_key((int32_t)((key - 1) >> 32)));
+
+        if (!is_own && !map_get(&search->own, thread_key((int32_t)(key - 1))))
+            return false;
+        has_others |= !is_own;
+    }
+    return has_others;
+}
+
 static void judge(const struct search *search, struct left_out *ret)
 {
     int64_t settled =
@@ -188,8 +243,11 @@ static void judge(const struct search *search, struct left_out *ret)
     bool is_idle_absent = false;
 
     *ret = (struct left_out){0};
+    ret->filtered = is_filtered(search);
+    if (ret->filtered)
+        return;
     for (unsigned i = 0; i < search->n_broken; i++) {
-        bool is_absent = !map_get(&search->threads, (uint32_t)search->broken[i]);
+        bool is_absent = !map_get(&search->threads, thread_key(search->broken[i]));
 
         n_absent += is_absent;
         is_idle_absent |= is_absent && search->broken[i] == IDLE_THREAD;
@@ -206,20 +264,23 @@ static void judge(const struct search *search, struct left_out *ret)
     }
 }
 
-int left_out_find(struct source *source, struct left_out *ret)
+int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
 {
     struct search *search = calloc(1, sizeof *search);
-    int r;
+    int r = 0;
 
     if (!search)
         return -ENOMEM;
-    search->recent = PID_UNKNOWN;
+    search->recent = search->recent_own = PID_UNKNOWN;
     search->last = TIME_UNKNOWN;
-    r = look_through(search, source);
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = look_through(search, sources[i], EVENTS_MAX / n);
     if (r == 0)
         judge(search, ret);
     map_done(&search->roles);
     map_done(&search->threads);
+    map_done(&search->own);
+    map_done(&search->pairs);
     arena_done(&search->arena);
     free(search);
     return r;

@@ -8,6 +8,10 @@
  *  L2  Only some threads are there if CPUs switch to threads that have no event: a thread leaves a CPU by a switch of its own. So must three
  *      switches at least, nine of ten of those after which the CPU has events of another thread, and either half of all switches or
  *      one to the idle thread: a thread that alone was hidden leaves the states of others true.
+ *  L3  The kernel's own filter of threads (set_event_pid, trace-cmd record -F and -P) leaves the events of some threads, and the switches
+ *      and wake-ups between these and others. So all switches and wake-ups have such a thread, which is one with other events; and at
+ *      least two switches to threads that have none are followed by events of others on their CPU, one of them to a thread that has
+ *      events, and none to a thread that has such ones.
  *
  * A selection that leaves no such trace is not found. */
 
@@ -17,9 +21,11 @@
 struct left_out {
     struct cpu_set cpus; /* below LEFT_OUT_CPUS */
     bool threads;        /* then no CPUs */
+    bool filtered;       /* by L3: then neither */
 };
 
 #define LEFT_OUT_CPUS 1024u
 
-/* Looks through the first events of SOURCE. 0, -ENOMEM; of a source that cannot be read on, what it had before. */
-int left_out_find(struct source *source, struct left_out *ret);
+/* Looks through the first events of the N SOURCES, of one kernel: one, or one for each CPU. 0, -ENOMEM; of a source that cannot be read
+ * on, what it had before. */
+int left_out_find(struct source **sources, unsigned n, struct left_out *ret);

@@ -73,16 +73,71 @@ static int use_tracefs(struct ftrace_files *files, const char *tree)
     return 0;
 }
 
+/* The input of CTX once more, from its begin. False: it cannot be read twice. */
+static bool open_again(const struct open_ctx *ctx, struct input *ret)
+{
+    struct error error = {0};
+    char path[40];
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ctx->input.fd);
+    fd = ctx->input.seekable ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    return fd >= 0 && input_open_fd(ret, fd, ctx->path, INPUT_BUFFER_SIZE, &error) >= 0;
+}
+
+/* What of the threads of a kernel is not in the trace.dat of CTX, which is read for that once before. -ENOMEM. */
+static int find_filtered(const struct open_ctx *ctx, bool *ret_filtered)
+{
+    struct catalogue catalogue = {0};
+    struct left_out left_out = {0};
+    struct source **sources = NULL;
+    struct error error = {0};
+    struct input in;
+    unsigned n = 0;
+    int r;
+
+    *ret_filtered = false;
+    if (ctx->recorded || !open_again(ctx, &in))
+        return 0;
+    /* Why it cannot be opened is reported when it is. */
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &catalogue, &ctx->options->reader, &sources, &n,
+                       NULL, &error);
+    if (r >= 0 && catalogue.n_origins == 1)
+        r = left_out_find(sources, n, &left_out);
+    for (unsigned i = 0; i < n; i++)
+        source_free(sources[i]);
+    free(sources);
+    catalogue_done(&catalogue);
+    *ret_filtered = left_out.filtered;
+    return r == -ENOMEM ? r : 0;
+}
+
+/* The kernel recorded some threads, from the origin FIRST on. -ENOMEM. */
+static int note_filtered(struct open_ctx *ctx, unsigned first)
+{
+    struct catalogue *catalogue = &ctx->trace->catalogue;
+
+    for (unsigned i = first; i < catalogue->n_origins; i++)
+        catalogue->origins[i]->pid_filter = true;
+    return trace_note(ctx->trace,
+                      "%s: the kernel recorded certain threads alone, as its events show "
+                      "(trace-cmd record -F or -P): what others did is unknown",
+                      ctx->path);
+}
+
 int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct source **sources;
     struct cpu_set lost;
     struct input in;
+    bool filtered = false;
     unsigned n;
     int r;
 
     r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
+    if (r >= 0)
+        r = find_filtered(ctx, &filtered);
     if (r < 0)
         return r;
     in = ctx->input;
@@ -93,7 +148,8 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
         return r;
     tell_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
-    return known_cpus_note(ctx, &lost);
+    r = filtered ? note_filtered(ctx, first_origin) : 0;
+    return r < 0 ? r : known_cpus_note(ctx, &lost);
 }
 
 int open_perf_data(struct open_ctx *ctx, struct error *error)
@@ -119,20 +175,15 @@ static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
     struct source *source = NULL;
     struct error error = {0};
     struct input in;
-    char path[40];
-    int fd, r;
+    int r;
 
-    snprintf(path, sizeof path, "/proc/self/fd/%d", ctx->input.fd);
-    fd = ctx->input.seekable ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
+    if (!open_again(ctx, &in))
         return 0;
-    r = input_open_fd(&in, fd, ctx->path, INPUT_BUFFER_SIZE, &error);
-    if (r >= 0)
-        r = input_refill(&in, &error);
+    r = input_refill(&in, &error);
     if (r >= 0)
         r = kernel_text_open(&in, &catalogue, &source, &error);
     if (r >= 0)
-        r = left_out_find(source, ret);
+        r = left_out_find(&source, 1, ret);
     source_free(source);
     catalogue_done(&catalogue);
     return r == -ENOMEM ? r : 0;
@@ -151,7 +202,8 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
         return r;
     tell_rate(ctx, first_origin);
     kernel_text_leave_out(source, &left_out.cpus, left_out.threads);
-    return open_ctx_add(ctx, source);
+    r = open_ctx_add(ctx, source);
+    return r >= 0 && left_out.filtered ? note_filtered(ctx, first_origin) : r;
 }
 
 /* Events with equal times are ordered by CPU, whatever the order of the paths. */

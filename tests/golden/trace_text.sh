@@ -480,6 +480,29 @@ CPU:0 [LOST 4 EVENTS]
 END
 [ "$(loss_of graph.txt)" = '[0,4,360774500541,360774520000]' ] || fail "$(loss_of graph.txt)"
 
+# trace-cmd record -P 10: of threads 20 and 21 there are the switches and wake-ups that concern thread 10. Once thread 20 wakes it
+# where thread 21 came to run.
+case="threads that the kernel left out"
+for i in 1 2 3 4 5; do
+    other=$((20 + i % 2)) next=20
+    cat <<END
+ own-10 [000] d... 100.00${i}100: sched_stat_runtime: comm=own pid=10 runtime=1000 [ns]
+ own-10 [000] d... 100.00${i}200: sched_switch: prev_comm=own prev_pid=10 prev_prio=120 prev_state=S ==> next_comm=o next_pid=$next next_prio=120
+ o-$other [000] d... 100.00${i}300: sched_waking: comm=own pid=10 prio=120 target_cpu=000
+ o-$other [000] d... 100.00${i}400: sched_switch: prev_comm=o prev_pid=$other prev_prio=120 prev_state=R ==> next_comm=own next_pid=10 next_prio=120
+END
+done >some.txt
+"$strata" export --to trace.dat -o some.dat some.txt 2>err || fail "$(cat err)"
+for trace in some.txt some.dat; do
+    "$strata" sched -f json $trace 2>err | jq -c '[.rows[].key.pid], (.notes | map(select(contains("only some threads"))) | length)' >got
+    printf '%s\n' '[10]' 1 | diff - got || fail "$trace"
+    grep -q 'the kernel recorded certain threads alone' err || fail "$trace: $(cat err)"
+    "$strata" info $trace 2>err | grep -q 'filtered  *only certain threads' || fail "$trace: no fact"
+done
+# Threads that are hidden from who records have no event at all, and those of a whole trace follow switches to them.
+sed '/next_pid=20/!b; s/next_pid=20/next_pid=30/' some.txt >hidden.txt
+"$strata" info hidden.txt 2>err | grep filtered && fail "hidden"
+
 case="function_graph by trace-cmd report"
 cat >graph.txt <<'END'
 cpus=2
