@@ -97,6 +97,7 @@ int span_sources_put_switch(struct spans *spans, const struct item *event)
         return r;
     cpu->switched = event->time;
     source->has_switches = true;
+    source->is_filtered = event->origin->pid_filter || event->origin->threads_only;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct source_losses {
     unsigned cpus_begun; /* CPUs with SPAN_LOSS_HAS_BEGUN */
     uint32_t cpus_last;  /* the highest other number that a CPU has */
     bool has_switches;
+    bool is_filtered; /* only events of some threads are in it */
     uint32_t
         complete; /* when all CPUs had begun; SPAN_LOSS_HAS_BEGUN: not all have; 0: they always had */
 };

@@ -151,7 +151,7 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
 
         use->n_same = 1 + (continues ? use[1].n_same : 0);
     }
-    if (spans->has_threads)
+    if (spans->has_threads || class->origin->pid_filter || class->origin->threads_only)
         steps->thread_end = kernel_thread_end_of(class);
     steps->switches = steps->thread_end.may && steps->thread_end.state >= 0;
     if (spans->has_vcpus && class->origin->layer == LAYER_HYPERVISOR)

@@ -94,12 +94,22 @@ bool spans_stayed(struct spans *spans, const struct span *span, const struct ite
     return source && source->has_switches;
 }
 
+/* Whether the CPU of SPAN has run other threads since that began, of which SOURCE has no events. */
+static _cold_ bool was_hidden(const struct spans *spans, const struct open_span *span,
+                              const struct source_losses *source)
+{
+    return spans->rules[span->rule]->place == SPAN_ON_CPU && (unsigned)span->cpu < source->n_cpus &&
+           source->cpus[span->cpu].switched > span->at[0];
+}
+
 /* P2: whether what would have ended SPAN may be among what SOURCE lost. CPU: of the event that goes on with it. */
 static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
                                   const struct source_losses *source, int32_t cpu)
 {
-    return unlikely(lost_since(spans, span, source)) && !spans->rules[span->rule]->unique &&
-           !has_stayed(spans, span, source, cpu);
+    if (spans->rules[span->rule]->unique)
+        return false;
+    return (unlikely(lost_since(spans, span, source)) && !has_stayed(spans, span, source, cpu)) ||
+           (unlikely(source->is_filtered) && was_hidden(spans, span, source));
 }
 
 bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct origin *origin,
@@ -439,7 +449,8 @@ static enum span_fate fate_of(const struct spans *spans, const struct open_span 
                               const struct source_losses *source, int32_t cpu, enum span_fate fate)
 {
     if (may_have_ended(spans, span, source, cpu))
-        return source->all == source->complete ? SPAN_EARLY : SPAN_LOST;
+        return source->all == source->complete && lost_since(spans, span, source) ? SPAN_EARLY
+                                                                                  : SPAN_LOST;
     return is_gone(spans, span) ? SPAN_GONE : fate;
 }
 
@@ -469,7 +480,8 @@ static enum span_fate fate_at_finish(const struct spans *spans, const struct ope
         if (!(crosses ? may_go_on_in(spans->rules[span->rule], origin) : origin == span->origin))
             continue;
         /* Any thread may run where it ends, as in an interrupt. */
-        if (origin->pid_filter && spans->rules[span->rule]->place != SPAN_ON_THREAD)
+        if ((origin->pid_filter || origin->threads_only) &&
+            spans->rules[span->rule]->place != SPAN_ON_THREAD)
             return SPAN_LOST;
         /* On the CPU that was cut, also if it began later than what is left of that. */
         if (origin->is_cut && spans->rules[span->rule]->place != SPAN_ON_CPU)

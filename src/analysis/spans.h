@@ -13,7 +13,8 @@
  *      of a kernel begins (origin->complete_from), each that may end on another CPU (SPAN_EARLY). A span of a thread that has not
  *      left its CPU meanwhile, as switches show, met the losses of that CPU only. A span is SPAN_OPEN only if the same holds up to the end of the
  *      trace, also of `unique` keys, and of each source that steps after its first may be of. Of a kernel that recorded
- *      only some threads (origin->pid_filter), only spans of threads are: others may end while any thread runs. Of one
+ *      only some threads (origin->pid_filter, threads_only), only spans of threads are: others may end while any thread runs; and a span
+ *      of a CPU that has run another thread since it began is not complete. Of one
  *      that was cut (origin->is_cut), only spans of CPUs are.
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
  *      without one of them, or without its place or its time, is in no span and is counted (SPAN_UNKEYED).

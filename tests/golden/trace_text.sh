@@ -241,6 +241,14 @@ for name in ls swapper 133; do
     grep -q "^strata: $name.txt: it has events of certain threads alone: " err || fail "$name: $(cat err)"
     grep -q ', but for those of the threads that perf recorded or printed alone, from which no states follow' err || fail "$name: $(cat err)"
 done
+# Spans of a CPU that has run other threads meanwhile may have ended in these.
+grep '^ *sh ' whole.txt >sh.txt
+for name in whole ls swapper sh 133; do
+    "$strata" latency --no-causal softirq-raise softirq --events -f json $name.txt 2>/dev/null | sort >$name.spans
+    comm -13 whole.spans $name.spans >wrong
+    ! grep . wrong || fail "spans of $name"
+done
+[ "$(wc -l <swapper.spans)" -gt 2000 ] || fail "$(wc -l <swapper.spans) spans"
 # What a text cannot say is not said.
 head -n 100 cpu0.txt >few.txt
 "$strata" stat few.txt >out 2>err
