@@ -165,9 +165,31 @@ int sched_states_init(struct sched *sched)
     return r;
 }
 
+/* A state that begins in the times that are selected counts with its whole length, and one that began before does not: these are no
+ * shares of the times. */
+static int hide_shares(const struct sched *sched, struct result *result)
+{
+    const struct selection *select = sched->analysis.settings.select;
+    int share = result_find_column(result, "share");
+
+    if (share < 0 || !select || !(select->options->from.given || select->options->to.given))
+        return 0;
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        result->rows[i]->has_value &= ~(UINT64_C(1) << share);
+        result_set_unknown(result->rows[i], (unsigned)share);
+    }
+    return result->n_rows == 0
+               ? 0
+               : result_add_note(result, "states count with their whole length, also where it is "
+                                         "not within --from and --until; for the shares of that "
+                                         "time: strata sched without --states");
+}
+
 int sched_states_add_rows(struct sched *sched, struct result *result)
 {
     int r = result_add_duration_rows(result, &sched->states_columns, &sched->states_rows);
 
+    if (r == 0)
+        r = hide_shares(sched, result);
     return r < 0 ? r : result_add_slow_spans(result, &sched->states_rows);
 }

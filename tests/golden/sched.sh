@@ -294,6 +294,10 @@ done
 case="states"
 "$strata" sched -f json guest >rows
 "$strata" sched --states -f json guest >states
+# Of a part of the time, what counts is no share of it.
+"$strata" sched --states -f json --from +0.062 --until +0.068 guest >part
+jq -e '(.rows | length > 1 and all(.share == null)) and (.notes | any(test("whole length")))' part >/dev/null || fail "$(head -c 600 part)"
+jq -e '.rows | all(.share > 0)' states >/dev/null || fail "no shares of all of it"
 "$strata" sched --every 0.01 -f json guest >periods
 "$strata" sched --folded guest >folded
 "$strata" sched --events -f json guest >events
