@@ -22,6 +22,11 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
         result_add_note(ret_result, "%s",
                         coverage_backward_text(buf, sizeof buf, coverage->n_backward)) < 0)
         return -ENOMEM;
+    if (coverage_is_of_threads(coverage) &&
+        result_add_note(ret_result,
+                        "certain threads alone were recorded: what others did is unknown, and "
+                        "so are rates and shares of the time") < 0)
+        return -ENOMEM;
     if (analysis->unplaced > 0 &&
         result_add_note(
             ret_result, "the CPU of %" PRIu64 " %s%s is not known: no --cpu selects %s",

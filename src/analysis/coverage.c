@@ -385,6 +385,8 @@ static int64_t sum_lost(const struct coverage *coverage, const struct source_cov
 
     if (totals->recorded == 0)
         return 0;
+    if (source->origin->threads_only)
+        return totals->recorded;
     for (unsigned i = 0; i < source->n_cpus; i++) {
         if (i > 0 && coverage->cpus && !ranges_include(coverage->cpus, (int32_t)i - 1))
             continue;
@@ -468,7 +470,8 @@ static int64_t place_lost(const struct coverage *coverage, struct source_coverag
     const struct source_totals *totals = get_totals(coverage, source);
     double lost;
 
-    if (cpu < 0 || (unsigned)cpu + 1 >= source->n_cpus || totals->recorded == 0)
+    if (cpu < 0 || (unsigned)cpu + 1 >= source->n_cpus || totals->recorded == 0 ||
+        source->origin->threads_only)
         return totals->lost;
     lost = cpu_lost(coverage, source, &source->cpus[0], totals->begin, totals->end) +
            cpu_lost(coverage, source, &source->cpus[cpu + 1], totals->begin, totals->end);
@@ -622,6 +625,14 @@ bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t un
         if (low < source->n_gaps && source->gaps[low].least_since <= until)
             return true;
     }
+    return false;
+}
+
+bool coverage_is_of_threads(const struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage->n_sources; i++)
+        if (coverage->sources[i]->origin->threads_only)
+            return true;
     return false;
 }
 

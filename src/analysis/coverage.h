@@ -18,6 +18,7 @@
  * recorded <= duration. The time before the first event of a source is not lost. Where its CPUs begin at different times
  * (origin->complete_from), the time of each before its own first event is; and where nothing says that they were recorded to the end
  * (origin_is_recorded_to_end()), the time of each after its own last event.
+ * Of a source of certain threads alone (origin->threads_only) all time is lost: other threads ran on its CPUs.
  * Not thread-safe. */
 
 #include "analysis/losses.h"
@@ -81,6 +82,8 @@ double coverage_lost_share_pair(const struct coverage *coverage, const struct co
  * need not be like it. Of a pair: of either end, and of a pair with a CPU, of that CPU. */
 bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin);
 bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair);
+/* Whether a source has certain threads alone (origin->threads_only). */
+bool coverage_is_of_threads(const struct coverage *coverage);
 /* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */

@@ -56,7 +56,7 @@ void losses_add_recorded(struct losses *losses, const struct origin *origin, boo
         losses->events = add_saturated(losses->events, more);
         losses->by_origin[number] = origin->lost;
     }
-    losses->n_recorders += origin->lost_uncounted;
+    losses->n_recorders += origin->lost_uncounted || origin->threads_only;
 }
 
 void losses_merge(struct losses *losses, const struct losses *other)

@@ -29,7 +29,7 @@ struct losses {
     uint64_t unplaced;
     /* Of a part of a trace: lost events that only recorders counted, in all of it; which are not in `events`. */
     uint64_t elsewhere;
-    unsigned n_recorders; /* that lost more than they counted, or may have */
+    unsigned n_recorders; /* that lost more than they counted, or may have, or left threads out */
 };
 
 /* The same per layer. */

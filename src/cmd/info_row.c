@@ -455,6 +455,8 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
                          "unknown: the recording is not complete, and its records show no loss");
     } else if (source && source->lost_uncounted) {
         text_put_literal(cell, "an unknown number, as its problems say");
+    } else if (info->origin->threads_only) {
+        text_put_literal(cell, "unknown: certain threads alone were recorded");
     } else if (source && !source->lost_known) {
         text_put_literal(cell, "nothing by its records; the recorder has no count");
     } else if (!source && info->tally.losses.n_recorders > 0) {
@@ -469,8 +471,9 @@ static bool is_lost_unknown(const struct info *info, const struct manifest_sourc
 {
     if (has_count(&info->tally.losses))
         return false;
-    return info->stopped || (source ? !source->complete || source->lost_uncounted
-                                    : info->tally.losses.n_recorders > 0);
+    return info->stopped || info->origin->threads_only ||
+           (source ? !source->complete || source->lost_uncounted
+                   : info->tally.losses.n_recorders > 0);
 }
 
 static void set_lost(const struct info *info, struct table *table)

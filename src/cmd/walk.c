@@ -545,6 +545,13 @@ bool walk_has_losses(const struct walk *walk)
 
     if (walk->losses->n > 0 || (trace && trace->lost_uncounted))
         return true;
+    for (unsigned i = 0; trace && i < trace->catalogue.n_origins; i++) {
+        const struct origin *origin = trace->catalogue.origins[i];
+        unsigned layers = walk->selection->options->layers;
+
+        if (origin->threads_only && (!layers || layers >> origin->layer & 1))
+            return true;
+    }
     return trace && trace->lost_counted &&
            !(walk_is_part(walk) || walk->selection->options->layers);
 }

@@ -616,6 +616,16 @@ const struct catalogue *trace_classes(const struct trace *trace)
     return trace->ahead ? read_ahead_classes(trace->ahead) : &trace->catalogue;
 }
 
+/* What an export keeps that the reader of the trace itself says. */
+static const char *export_hint(const struct origin *origin)
+{
+    return origin->threads_only &&
+                   (strcmp(origin->format, "ctf") == 0 || strcmp(origin->format, "trace.dat") == 0)
+               ? "certain threads alone were recorded: what these and others did meanwhile is "
+                 "unknown"
+               : NULL;
+}
+
 void trace_hints(const struct trace *trace,
                  void (*put)(void *arg, const char *path, const char *hint), void *arg)
 {
@@ -631,6 +641,8 @@ void trace_hints(const struct trace *trace,
             if (hint)
                 put(arg, input->origin->path, hint);
         }
+        if (export_hint(input->origin))
+            put(arg, input->origin->path, export_hint(input->origin));
     }
     for (unsigned i = 0; i < trace->n_reorders; i++) {
         const char *path;
