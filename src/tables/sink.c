@@ -135,7 +135,9 @@ static int put_loss(struct tables_sink *sink, const struct item *item)
             cell_integer_if(item->error_ns, sink->options.errors && item_error_is_known(item)),
         [LOSS_COL_SOURCE] = cell_integer(tables_source(sink, item->origin)),
         [LOSS_COL_CPU] = cell_integer_if(item->cpu, item->cpu != CPU_UNKNOWN),
-        [LOSS_COL_LOST] = cell_integer_if((int64_t)item->lost, item->lost != LOST_UNKNOWN),
+        /* A count without room in the column is a file's claim. */
+        [LOSS_COL_LOST] =
+            cell_integer_if((int64_t)MIN(item->lost, (uint64_t)INT64_MAX), item->lost <= INT64_MAX),
         [LOSS_COL_CAUSE] = cell_text(item->cause == LOSS_UNREADABLE ? "unreadable" : "dropped"),
         [LOSS_COL_SKIPPED] = cell_integer(item->skipped),
     };

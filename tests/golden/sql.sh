@@ -98,6 +98,17 @@ status=0
 "$strata" sql -q nosuch boot.trace >out 2>err || status=$?
 [ $status -eq 2 ] && grep -q "no query is called 'nosuch'" err || fail "no such query: $(cat err)"
 
+# A number of lost events that the column has no room for is not known.
+{
+    echo ' a-7 [000] d..2. 1.0: sched_wakeup: comm=a pid=7 prio=120 target_cpu=000'
+    echo 'CPU:0 [LOST 9223372036854775808 EVENTS]'
+    echo ' a-7 [000] d..2. 1.1: sched_wakeup: comm=a pid=7 prio=120 target_cpu=000'
+    echo 'CPU:0 [LOST 5 EVENTS]'
+    echo ' a-7 [000] d..2. 1.2: sched_wakeup: comm=a pid=7 prio=120 target_cpu=000'
+} >claim.txt
+[ "$("$strata" sql --format=csv -c 'SELECT lost FROM loss ORDER BY time_ns' claim.txt 2>err | tr -d '\r' | tr '\n' ' ')" = "lost  5 " ] ||
+    fail "claims: $("$strata" sql -c 'SELECT lost FROM loss ORDER BY time_ns' claim.txt 2>&1)"
+
 # What is damaged is said, and the rest is answered; what is lost is said.
 head -c 100009 boot.trace >cut.trace
 status=0
