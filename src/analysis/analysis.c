@@ -14,6 +14,7 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
 {
     const struct selection *select = analysis->settings.select;
     char buf[160];
+    int r;
 
     result_init(ret_result, analysis->ops->name, &analysis->settings.clock, coverage);
     ret_result->ends_before = select && select->options->to.given && selection_is_over(select);
@@ -33,5 +34,8 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
             analysis->unplaced, analysis->unplaced_name ? analysis->unplaced_name : "span",
             analysis->unplaced == 1 ? "" : "s", analysis->unplaced == 1 ? "it" : "them") < 0)
         return -ENOMEM;
-    return ret_result->error ? ret_result->error : analysis->ops->add_rows(analysis, ret_result);
+    if (ret_result->error)
+        return ret_result->error;
+    r = analysis->ops->add_rows(analysis, ret_result);
+    return r < 0 ? r : result_forget_times(ret_result);
 }

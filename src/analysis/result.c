@@ -153,6 +153,44 @@ void result_refute_errors(struct result *result)
         }
 }
 
+static bool is_of_times(enum result_kind kind)
+{
+    return kind == RESULT_DURATION || kind == RESULT_ERROR || kind == RESULT_RATE ||
+           kind == RESULT_SHARE;
+}
+
+int result_forget_times(struct result *result)
+{
+    uint64_t columns = 0;
+
+    if (!clock_is_order(&result->clock))
+        return 0;
+    for (unsigned column = 0; column < result->n_columns; column++)
+        if (is_of_times(result->columns[column].kind) ||
+            strcmp(result->columns[column].name, "max_at") == 0)
+            columns |= UINT64_C(1) << column;
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        struct result_row *row = result->rows[i];
+
+        row->is_unknown |= row->has_value & columns;
+        row->has_value &= ~columns;
+        row->durations = NULL;
+        row->batches = row->intervals = NULL;
+        row->n_periods = 0;
+        row->is_whole = false;
+        row->longest_part = NULL;
+    }
+    result->n_slowest = 0;
+    result->n_periods = 0;
+    result->recorder.waited = 0;
+    return result_add_note(result,
+                           "the trace has no times, only the order of its events: durations "
+                           "are unknown%s",
+                           strcmp(result->clock.name, "line") == 0
+                               ? "; for times in its log, start QEMU with -msg timestamp=on"
+                               : "; record with another clock than counter");
+}
+
 void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown)
 {
     if (part == 0 && unknown > 0)

@@ -224,6 +224,9 @@ double result_covered_seconds(const struct result *result, const struct origin *
  * stated. */
 void result_refute_errors(struct result *result);
 
+/* Makes all durations, and what follows from them, unknown, if the clock has no times (clock_is_order()), and notes it. -ENOMEM. */
+int result_forget_times(struct result *result);
+
 /* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the
  * slowest, the longest first, those that have not ended after the others. */
 void result_sort(struct result *result, unsigned column);

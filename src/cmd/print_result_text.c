@@ -97,11 +97,13 @@ void print_events(const struct result *result, int width, struct text *out)
 
     text_printf(out, "%*" PRIu64 " event%s", width, coverage->n_events,
                 coverage->n_events == 1 ? "" : "s");
-    if (coverage->first != TIME_UNKNOWN) {
+    if (clock_is_order(&result->clock)) {
+        text_put_literal(out, CLOCK_ORDER_TEXT);
+    } else if (coverage->first != TIME_UNKNOWN) {
         text_put_literal(out, " in ");
         print_duration(&result->clock, coverage_duration(coverage), out);
         if (result->clock.hz == 0)
-            text_put_literal(out, " ticks (the clock's rate is not known)");
+            text_put_literal(out, CLOCK_TICKS_TEXT);
     }
 }
 

@@ -299,7 +299,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     put_findings(findings, trace, line_width, out);
     text_put_literal(out, "\nThe trace: ");
     print_events(result, 0, out);
-    if (coverage->first != TIME_UNKNOWN) {
+    if (coverage->first != TIME_UNKNOWN && !clock_is_order(&result->clock)) {
         text_put_literal(out, ", from ");
         clock_put_time(&result->clock, coverage->first, out);
         text_put_literal(out, " to ");

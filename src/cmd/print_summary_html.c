@@ -149,7 +149,9 @@ static int put_head(const struct summary_page *page, struct text *out)
         clock_put_time(clock, coverage->first, out);
         text_put_literal(out, " to ");
         clock_put_time(clock, coverage->last, out);
-        if (clock->hz == 0)
+        if (clock_is_order(clock))
+            text_put_literal(out, CLOCK_ORDER_TEXT);
+        else if (clock->hz == 0)
             text_put_literal(out, ", in ticks: the clock's rate is not known");
         text_put_literal(out, "</p>\n");
     }

@@ -170,9 +170,9 @@ static uint64_t interval(const struct tally_row *row, unsigned permille)
     return permille == 1000 ? row->distances->max : histogram_quantile(row->distances, permille);
 }
 
-static bool has_intervals(const struct tally_row *row)
+static bool has_intervals(const struct stat *stat, const struct tally_row *row)
 {
-    return row->distances && row->distances->n;
+    return row->distances && row->distances->n && !clock_is_order(&stat->clock);
 }
 
 /* ---- The table ---- */
@@ -412,9 +412,9 @@ static int put_row(const struct stat *stat, const struct recorded_list *recorded
         table_real(table, STAT_RATE, (double)row->count / time);
     table_real(table, STAT_SHARE_PERCENT, share(stat, row));
     table_real(table, STAT_SHARE, share(stat, row) / 100);
-    for (unsigned i = 0; i < ARRAY_SIZE(permilles) && has_intervals(row); i++)
+    for (unsigned i = 0; i < ARRAY_SIZE(permilles) && has_intervals(stat, row); i++)
         set_interval(stat, table, STAT_INTERVALS + i, interval(row, permilles[i]));
-    if (has_intervals(row))
+    if (has_intervals(stat, row))
         set_max_at(stat, table, row);
     if (stat->options->every && table->format == TABLE_TEXT)
         set_periods(stat, table, row);
@@ -456,10 +456,12 @@ static void put_summary(const struct stat *stat, struct text *out)
     char buf[32];
 
     text_printf(out, "%12" PRIu64 " event%s", tally->count, tally->count == 1 ? "" : "s");
-    if (tally->first != TIME_UNKNOWN)
+    if (clock_is_order(&stat->clock))
+        text_put_literal(out, CLOCK_ORDER_TEXT);
+    else if (tally->first != TIME_UNKNOWN)
         text_printf(out, " in %s%s",
                     duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
-                    stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
+                    stat->clock.hz ? "" : CLOCK_TICKS_TEXT);
     text_put_char(out, '\n');
     if (tally->n_without_keys)
         text_printf(out, "%12" PRIu64 " %s no such field and %s not counted\n",
@@ -579,12 +581,13 @@ static void put_footer(const struct stat *stat, unsigned n_rows, unsigned line_w
 {
     _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
 
-    if (n_rows > 0)
+    if (n_rows > 0 && !clock_is_order(&stat->clock))
         text_put_literal(&lines,
                          "(P50 to MAX: intervals from one event of a row to the next; MAX AT: "
                          "when the longest began)\n");
     put_summary(stat, &lines);
-    put_gaps(stat, &lines);
+    if (!clock_is_order(&stat->clock))
+        put_gaps(stat, &lines);
     wrap_lines(stat->out, &lines, line_width);
 }
 

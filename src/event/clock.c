@@ -3,11 +3,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/macro.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "base/wide.h"
+
+bool clock_is_order(const struct clock *clock)
+{
+    return clock->hz == 0 &&
+           (strcmp(clock->name, "line") == 0 || strcmp(clock->name, "counter") == 0);
+}
 
 int64_t clock_to_ns(const struct clock *clock, int64_t time)
 {

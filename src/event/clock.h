@@ -4,6 +4,7 @@
 /* The clock that stamped a source's events. Times are kept in its ticks; only what prints a time or
  * relates two clocks converts them. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,12 @@ struct clock {
 };
 
 #define NANOSECONDS 1000000000u
+
+/* Whether CLOCK only counts events, or the lines of a text: it has their order, and no times. */
+bool clock_is_order(const struct clock *clock);
+/* What follows the number of its ticks, where its rate is not known. */
+#define CLOCK_TICKS_TEXT " ticks (the clock's rate is not known)"
+#define CLOCK_ORDER_TEXT ", in their order: the trace has no times"
 
 /* Puts TIME, in ticks of CLOCK, as "SECONDS.NNNNNNNNN", or the bare ticks if the rate is not known. */
 void clock_put_time(const struct clock *clock, int64_t time, struct text *text);

@@ -134,6 +134,7 @@ static int put_span(struct tables_sink *sink, const struct span *span, enum span
     const struct clock *clock = &span->origin->clock;
     const struct key_slot *slot = span->tag ? &rows->slots[span->tag] : NULL;
     bool complete = fate == SPAN_COMPLETE;
+    bool has_duration = complete && !clock_is_order(clock);
     int64_t begin = span_begin(span), end = span_end(span);
     const struct value cells[SPAN_COLUMNS] = {
         [SPAN_COL_NAME] = cell_text(span->kind->name),
@@ -142,10 +143,10 @@ static int put_span(struct tables_sink *sink, const struct span *span, enum span
         [SPAN_COL_BEGIN] = cell_integer(clock_to_ns(clock, begin)),
         [SPAN_COL_END] = cell_integer_if(complete ? clock_to_ns(clock, end) : 0, complete),
         [SPAN_COL_DURATION] =
-            cell_integer_if(complete ? clock_to_ns(clock, end - begin) : 0, complete),
+            cell_integer_if(has_duration ? clock_to_ns(clock, end - begin) : 0, has_duration),
         [SPAN_COL_ERROR] = cell_integer_if(
             span->error_ns,
-            complete && sink->options.errors &&
+            has_duration && sink->options.errors &&
                 (span->error_ns == 0 || catalogue_errors_are_known(sink->options.catalogue))),
         [SPAN_COL_KEY] = slot && slot->known ? cell_text_of(slot->len ? slot->text : "", slot->len)
                                              : cell_null(),

@@ -344,3 +344,18 @@ status=0
 status=0
 "$strata" io --by no_such_field vm >actual 2>err || status=$?
 [ $status -eq 1 ] && [ ! -s actual ] && grep -q "no event of the trace has a field 'no_such_field'" err || fail "$status: $(cat err)"
+
+# Lines are in their order, and a difference of their numbers is no duration.
+case="a log without times"
+grep -a virtio_blk vm/vmm/trace.log | sed 's/^[^:]*://' | head -n 200 >untimed.log
+for verb in io latency; do
+    "$strata" $verb -f json --slowest 2 --trace-events vm/vmm/trace-events untimed.log >out || fail "$verb"
+    jq -e '(.rows | length > 0) and (.slowest | length == 0) and
+           ([.rows[] | .n > 0 and .sum == null and .p50 == null and .share == null and .error == null] | all) and
+           ([.notes[] | contains("has no times")] | any)' out >/dev/null || fail "$verb: $(cat out)"
+done
+"$strata" summary --trace-events vm/vmm/trace-events untimed.log >out || fail "summary"
+grep -q 'events, in their order: the trace has no times' out || fail "summary: $(cat out)"
+if grep -v 'Each character' out | grep -q ' ticks'; then fail "summary: $(cat out)"; fi
+[ "$("$strata" stat -f json --trace-events vm/vmm/trace-events untimed.log | jq '[.rows[].intervals.p50_ticks // empty] | length')" -eq 0 ] ||
+    fail "stat has intervals"
