@@ -471,11 +471,13 @@ static bool read_head(const char *p, size_t len, struct text_head *ret)
         return false;
     len = MIN(len - strlen(head), sizeof numbers - 1);
     memcpy(numbers, p + strlen(head), len);
-    /* NOLINTNEXTLINE(cert-err34-c): a number that is too large is compared alone */
-    if (sscanf(numbers, "%18llu/%18llu #P:%5u", &there, &written, &n_cpus) < 2)
+    /* NOLINTNEXTLINE(cert-err34-c): a number that is too large is the largest */
+    if (sscanf(numbers, "%20llu/%20llu #P:%5u", &there, &written, &n_cpus) < 2)
         return false;
-    *ret =
-        (struct text_head){.overwritten = written > there ? written - there : 0, .n_cpus = n_cpus};
+    *ret = (struct text_head){.overwritten = written <= there              ? 0
+                                             : written - there > INT64_MAX ? LOST_UNKNOWN
+                                                                           : written - there,
+                              .n_cpus = n_cpus};
     return true;
 }
 
@@ -581,6 +583,9 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
         put_loss(text, item, LOSS_DROPPED, CPU_UNKNOWN, head.overwritten, 0);
         return 1;
     }
+    /* Its head has no number of events that were written. */
+    if (begins(p, len, "# tracer: function_graph"))
+        text->names->origin.lost_uncounted = true;
     if (is_passed_over(p, len))
         return 0;
     r = read_graph(text, NULL, p, len, item);
