@@ -89,6 +89,40 @@ case="a file through a pipe"
 cat kvm.data | "$strata" report - >piped 2>err || fail "$(cat err)"
 cmp whole piped || fail "differs"
 
+# Its last three records say how many events were lost in all: perf writes them at its end.
+case="a stream whose perf was killed"
+cp "$DATA/perf/made/stream.data" ended.data
+python3 - <<'END'
+import struct
+data = open("ended.data", "rb").read()
+at, ends = 16, []
+while at < len(data):
+    kind, _, size = struct.unpack_from("<IHH", data, at)
+    if kind == 66:
+        size += (struct.unpack_from("<I", data, at + 8)[0] + 7) // 8 * 8
+    if kind == 13:
+        ends.append(at)
+    at += size
+open("killed.data", "wb").write(data[:ends[0]])
+END
+"$strata" info ended.data >out 2>err
+if grep -E 'complete|more may be missing' out err; then fail "ended"; fi
+"$strata" info killed.data >out 2>err
+grep -q 'complete  *no, perf did not finish' out && grep -q 'lost .*; more may be missing that are not counted' out || fail "$(cat out)"
+grep -q 'perf lost events and did not finish the stream' err || fail "$(cat err)"
+
+case="nothing after --from"
+"$strata" report -f json kvm.data 2>err | jq -s -r '[.[] | select(.event)] | last.time' >last
+if "$strata" stat --from 99999999 kvm.data >out 2>err; then :; fi
+grep -q "ends at $(cat last)" err || fail "$(cat err)"
+
+# Bit 19 of the features: perf stat record.
+case="counts"
+cp kvm.data counts.data
+printf '\010' | dd of=counts.data bs=1 seek=74 conv=notrunc 2>err
+if "$strata" info counts.data >out 2>err; then fail "is read"; fi
+grep -q '^strata: counts.data: it is of perf stat record' err || fail "$(cat err)"
+
 case="version 1"
 printf 'PERFFILE%096d' 0 >v1.data
 "$strata" report v1.data >out 2>err && fail "is read"

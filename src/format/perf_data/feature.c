@@ -132,6 +132,7 @@ int perf_feature_read(struct perf_features *features, struct perf_attrs *attrs, 
     case FEATURE_TOTAL_MEM: (void)read_u64(&r, &features->total_mem_kb); return 0;
     case FEATURE_CLOCK_DATA: read_clock_data(features, &r); return 0;
     case FEATURE_AUXTRACE: features->has_aux = true; return 0;
+    case FEATURE_STAT: features->has_counts = true; return 0;
     case FEATURE_DIR_FORMAT: features->is_directory = true; return 0;
     default: return 0;
     }

@@ -25,6 +25,7 @@ struct perf_features {
     uint32_t n_cpus;
     uint64_t total_mem_kb;
     bool has_aux, is_directory;
+    bool has_counts; /* of perf stat record */
     int32_t clockid; /* of clock_data; or PERF_ATTR_CLOCKID_NONE */
     uint64_t wall_ns, clock_ns;
 };

@@ -160,6 +160,7 @@ int perf_header_record(struct perf_data *perf, const struct perf_record *record,
     case RECORD_ID_INDEX: r = read_id_index(perf, record); break;
     case RECORD_TRACING_DATA: r = read_tracing_data(perf, record, ret_what); break;
     case RECORD_AUXTRACE: r = skip_aux(perf, record, ret_what); break;
+    case RECORD_STAT_CONFIG: perf->features.has_counts = true; break;
     case RECORD_HEADER_FEATURE:
         if (record->size >= 8)
             r = perf_feature_read(&perf->features, &perf->attrs,

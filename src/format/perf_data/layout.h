@@ -24,6 +24,7 @@ enum perf_record_type {
     RECORD_FINISHED_ROUND = 68,
     RECORD_ID_INDEX = 69,     /* u64 n; n times u64 id, index, cpu, tid */
     RECORD_AUXTRACE = 71,     /* u64 size, …; so many bytes follow */
+    RECORD_STAT_CONFIG = 75,  /* of perf stat */
     RECORD_EVENT_UPDATE = 78, /* u64 kind, u64 id, of kind 2: text */
     RECORD_TIME_CONV = 79,
     RECORD_HEADER_FEATURE = 80, /* u64 feature, its bytes */
@@ -94,6 +95,7 @@ enum perf_feature {
     FEATURE_CMDLINE = 11,
     FEATURE_EVENT_DESC = 12,
     FEATURE_AUXTRACE = 18,
+    FEATURE_STAT = 19, /* empty: the file is of perf stat */
     FEATURE_SAMPLE_TIME = 21,
     FEATURE_CLOCKID = 23,
     FEATURE_DIR_FORMAT = 24,

@@ -191,6 +191,7 @@ static void perf_free(struct source *source)
 
     order_free(perf->order);
     text_done(&perf->made);
+    text_done(&perf->skipped_body);
     perf_tasks_done(&perf->tasks);
     perf_unpack_free(perf->unpack);
     kernel_events_unref(perf->events);
@@ -219,7 +220,8 @@ static void put_time_of_day(const struct perf_data *perf,
     struct tm tm;
     size_t n;
 
-    if (perf->features.clockid == PERF_ATTR_CLOCKID_NONE || !gmtime_r(&seconds, &tm))
+    if (perf->features.clockid == PERF_ATTR_CLOCKID_NONE || perf->features.wall_ns == 0 ||
+        !gmtime_r(&seconds, &tm))
         return;
     n = strftime(value, sizeof value, "%Y-%m-%d %H:%M:%S", &tm);
     snprintf(value + n, sizeof value - n, ".%09" PRIu64 " UTC at %" PRIu64 ".%09" PRIu64,
@@ -251,6 +253,8 @@ static void perf_facts(const struct source *source,
     if (perf->unpack)
         put(arg, "compression", "zstd");
     if (perf->is_unfinished)
+        put(arg, "complete", "no, perf did not finish");
+    if (perf->lacks_end)
         put(arg, "complete", "no, perf did not finish");
     if (perf->is_cut)
         put(arg, "complete", "no, the file was cut");
@@ -289,6 +293,8 @@ static const char *perf_hint(const struct source *source)
         say(perf, "%s", formats);
     if (perf->is_unfinished)
         say(perf, "perf did not finish the file, so that it has no formats of tracepoints");
+    if (perf->lacks_end)
+        say(perf, "perf lost events and did not finish the stream: more may be missing");
     if (perf->is_cut)
         say(perf, "the file was cut, and lacks %s",
             perf->has_no_formats ? "the formats of tracepoints" : "a part of what describes it");
@@ -495,7 +501,7 @@ static int open_reader(struct input *in, const char *name, struct catalogue *cat
     }
     perf->source = (struct source){.ops = &ops, .ordered = true, .tells_losses_late = true};
     perf->in = *in;
-    perf->made = TEXT_IN_MEMORY;
+    perf->made = perf->skipped_body = TEXT_IN_MEMORY;
     perf->catalogue = catalogue;
     perf->keep_going = options->keep_going;
     perf->features.clockid = PERF_ATTR_CLOCKID_NONE;
@@ -504,6 +510,10 @@ static int open_reader(struct input *in, const char *name, struct catalogue *cat
     perf->seek_time = INT64_MIN;
     perf->path = strdup(name);
     r = perf->path ? perf_header_read(perf, error) : -ENOMEM;
+    if (r >= 0 && perf->features.has_counts)
+        r = error_set(error, -ENOTSUP, name,
+                      "it is of perf stat record, and holds counts, not events; perf stat report "
+                      "shows them");
     if (r >= 0 && !perf->events)
         r = make_events(perf);
     if (r >= 0)

@@ -60,8 +60,10 @@ struct perf_data {
     bool is_cut;         /* the file ends before what its header names */
     bool has_no_formats; /* of tracepoints, as it was cut */
     bool has_pending, at_end, no_times;
-    bool ends_inside; /* a record */
-    int result;       /* at the end: what next() returns */
+    bool lacks_end;       /* of a stream; known at its end */
+    bool has_open_losses; /* perf writes how many there were in all at its end, and has not */
+    bool ends_inside;     /* a record */
+    int result;           /* at the end: what next() returns */
     unsigned n_cpus;
 
     struct perf_attrs attrs;
@@ -84,7 +86,11 @@ struct perf_data {
     int64_t max_time;      /* of all records so far; TIME_UNKNOWN: none had one */
     int64_t limit;         /* items up to it can be lent */
     int64_t next_limit;    /* the same after the next FINISHED_ROUND */
-    int64_t seek_time;     /* no item before it is needed */
+    int64_t seek_time;     /* no item before it is needed, but the last one where none follows */
+    struct perf_record
+        skipped_last; /* of the samples before it, until one was not; its body is in `skipped_body` */
+    struct text skipped_body;
+    bool has_skipped_last;
     struct perf_cpu *cpus;
 
     struct perf_tasks tasks;

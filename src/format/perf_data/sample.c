@@ -185,6 +185,7 @@ static int handle_lost(struct perf_data *perf, const struct perf_record *record)
         return -ENOMEM;
     lost = get_u64(perf, record->body + 8);
     cpu->lost = add_saturated(cpu->lost, lost);
+    perf->has_open_losses |= trailer.attr && trailer.attr->read_format & READ_LOST;
     return put_loss(perf, cpu, seen_time(perf, trailer.time), lost);
 }
 
@@ -212,6 +213,7 @@ static int handle_lost_samples(struct perf_data *perf, const struct perf_record 
     if (!cpu)
         return -ENOMEM;
     cpu->counted += lost;
+    perf->has_open_losses = false;
     return 0;
 }
 
@@ -290,16 +292,36 @@ static _cold_ int put_unseen(struct perf_data *perf)
     return r;
 }
 
+static int handle_sample(struct perf_data *perf, const struct perf_record *record);
+
+/* No event was at or after the time that was sought: the last one says when the trace ends. */
+static int put_skipped(struct perf_data *perf)
+{
+    perf->seek_time = INT64_MIN;
+    perf->has_skipped_last = false;
+    perf->skipped_last.body = (const uint8_t *)perf->skipped_body.start;
+    return handle_sample(perf, &perf->skipped_last);
+}
+
+/* perf was killed while it wrote a stream that had lost events. */
+static void note_no_end(struct perf_data *perf)
+{
+    perf->lacks_end = true;
+    perf->origin->kernel.origin.lost_uncounted = true;
+}
+
 /* Adds what the CPUs counted and did not report otherwise, each by itself, or together, and what has no end. */
 int perf_handle_end(struct perf_data *perf)
 {
     int64_t end = perf->max_time == TIME_UNKNOWN ? 0 : perf->max_time;
-    struct perf_cpu *none = get_cpu(perf, CPU_UNKNOWN);
+    int r = perf->has_skipped_last ? put_skipped(perf) : 0;
+    struct perf_cpu *none = r < 0 ? NULL : get_cpu(perf, CPU_UNKNOWN);
     bool by_cpu;
-    int r = 0;
 
     if (!none)
-        return -ENOMEM;
+        return r < 0 ? r : -ENOMEM;
+    if (perf->is_stream && perf->has_open_losses)
+        note_no_end(perf);
     by_cpu = none->lost == 0 && none->counted == 0;
     for (unsigned i = 1; i < perf->n_cpus && !by_cpu; i++) {
         none->lost = add_saturated(none->lost, perf->cpus[i].lost);
@@ -546,6 +568,20 @@ static int put_sample(struct perf_data *perf, struct perf_cpu *cpu, const struct
     return cpu->held ? 0 : -ENOMEM;
 }
 
+/* Keeps the sample RECORD, which is not needed unless none follows. -ENOMEM. */
+static int keep_skipped(struct perf_data *perf, const struct perf_record *record)
+{
+    struct text *body = &perf->skipped_body;
+
+    body->next = body->start;
+    text_put(body, (const char *)record->body, record->size);
+    if (body->error)
+        return body->error;
+    perf->skipped_last = *record;
+    perf->has_skipped_last = true;
+    return 0;
+}
+
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
 {
     const uint8_t *body = record->body;
@@ -597,7 +633,8 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     cpu->last = time;
     cpu->held = NULL;
     if (unlikely(time < perf->seek_time))
-        return 0;
+        return keep_skipped(perf, record);
+    perf->has_skipped_last = false;
     if (attr->tid != PERF_NOWHERE)
         item.pid = (int32_t)get_u32(perf, body + attr->tid + 4);
     is_tracepoint = attr->type == EVENT_TRACEPOINT && parts.raw;
