@@ -25,6 +25,7 @@ struct gap {
 struct cpu_coverage {
     int64_t first, last; /* item; TIME_UNKNOWN: there was none */
     int64_t gap_end;
+    uint64_t in_losses; /* ticks, also where it has events */
     uint64_t lost;      /* ticks */
     uint64_t lost_late; /* of these, after the last event of the trace, if that is still `late` */
     int64_t late;
@@ -220,8 +221,8 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     /* Nor is that before the source's, nor what has events: those of the CPU count. */
     begin = source_begin(coverage, source);
     begin = begin == TIME_UNKNOWN ? item->time : MAX(since, begin);
-    if (cpu != &source->cpus[0])
-        begin = MAX(begin, cpu->last);
+    cpu->in_losses += begin < item->time ? (uint64_t)item->time - (uint64_t)begin : 0;
+    begin = MAX(begin, last_before_loss(source, cpu));
     if (begin < item->time)
         add_lost(coverage, cpu, begin, item->time);
     cpu->gap_end = item->time;
@@ -575,6 +576,18 @@ double coverage_lost_share_pair(const struct coverage *coverage, const struct co
     return MAX(begin, place_lost_share(coverage, pair->end, end_cpu(pair)));
 }
 
+/* Whether most of the time of CPU, or of all CPUs on average, is lost, or within losses. */
+static bool lacks_place(const struct coverage *coverage, struct source_coverage *source,
+                        int32_t cpu)
+{
+    double limit = LACKS_SHARE * (double)get_totals(coverage, source)->recorded;
+    double in_losses = (double)source->cpus[0].in_losses;
+
+    if (cpu >= 0 && (unsigned)cpu + 1 < source->n_cpus)
+        in_losses += (double)source->cpus[cpu + 1].in_losses;
+    return in_losses > limit || (double)place_lost(coverage, source, cpu) > limit;
+}
+
 /* The same as in coverage_lacks_cpu(), of CPU alone if it is known. */
 static bool lacks_cpu(const struct coverage *coverage, const struct origin *origin, int32_t cpu)
 {
@@ -583,13 +596,13 @@ static bool lacks_cpu(const struct coverage *coverage, const struct origin *orig
 
     if (!totals || totals->recorded == 0)
         return false;
-    if ((double)place_lost(coverage, source, cpu) > LACKS_SHARE * (double)totals->recorded)
+    if (lacks_place(coverage, source, cpu))
         return true;
     for (unsigned i = 0; cpu == CPU_UNKNOWN && i < source->n_seen; i++) {
         int32_t other = (int32_t)source->seen[i] - 1;
 
         if ((!coverage->cpus || ranges_include(coverage->cpus, other)) &&
-            (double)place_lost(coverage, source, other) > LACKS_SHARE * (double)totals->recorded)
+            lacks_place(coverage, source, other))
             return true;
     }
     return false;

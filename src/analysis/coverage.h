@@ -8,9 +8,11 @@
  *
  * A loss on one CPU of a source with N CPUs takes 1/N of its time from the source's covered time: events of the other
  * CPUs are there. The N CPUs are those of the source's format, or else those that have an event or a loss. A loss whose CPU is
- * unknown takes all of its time. What is of one CPU alone is covered while that CPU is: another CPU's loss takes nothing from it. A loss whose start is unknown starts at the last item of its CPU; if the CPU is unknown, too, at
- * the earliest of all CPUs' last items. A loss may be stated from earlier on than it was: CTF counts what was lost in a packet,
- * together with the packet's events. So it takes no time before the last event of its CPU: these events count in rates, and
+ * unknown takes its time of all CPUs. What is of one CPU alone is covered while that CPU is: another CPU's loss takes nothing from it.
+ * A loss whose start is unknown starts at the last item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last
+ * items. A loss may be stated from earlier on than it was: CTF counts what was lost in a packet,
+ * together with the packet's events. So it takes no time before the last event of its CPU; if that is unknown, as of the threads of a
+ * program, before the earliest of all CPUs' last events, or the last event without a CPU. These events count in rates, and
  * their time does as well. Otherwise rates have no limit, as all events may be where no time is. Where the loss was earlier, in
  * truth, the rate is that of the events that are there, which is too small by the lost ones, and not too large.
  * A loss without an end (item->is_open) goes on to the last event of the trace; of a source without CPUs, from its last event on.
@@ -78,7 +80,7 @@ int64_t coverage_covered_pairs(const struct coverage *coverage, const struct cov
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
 /* The same of a pair: of the end that lost more. */
 double coverage_lost_share_pair(const struct coverage *coverage, const struct coverage_pair *pair);
-/* Whether most of the time of a CPU of ORIGIN, or of all of it, is lost: how often something occurs there is not known, as other CPUs
+/* Whether most of the time of a CPU of ORIGIN, or of all of it, is lost, or within losses in which other events are: how often something occurs there is not known, as other CPUs
  * need not be like it. Of a pair: of either end, and of a pair with a CPU, of that CPU. */
 bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin);
 bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair);

@@ -246,9 +246,11 @@ static bool put_lacks_note(const struct diff *diff, struct text *out)
 {
     if (!diff->lacks_cpu[0] && !diff->lacks_cpu[1])
         return false;
-    text_printf(out,
-                "most of the time of a CPU is missing in %s: its rates and sums cannot be compared",
-                sides_name(diff->lacks_cpu));
+    text_printf(
+        out,
+        "most of the time of a CPU is missing, or within losses, in %s: rates and sums cannot "
+        "be compared",
+        sides_name(diff->lacks_cpu));
     return true;
 }
 

@@ -81,7 +81,7 @@ bool diff_condition_check(struct diff_condition *condition, const char *text, co
             continue;
         condition->has_row = true;
         if (row->lacks_cpu && (condition->metric == DIFF_RATE || condition->metric == DIFF_SUM)) {
-            cli_error("%s: cannot be decided: most of the time of a CPU is lost in one trace",
+            cli_error("%s: cannot be decided: most of the time of a CPU is missing in one trace",
                       text);
             condition->is_undecided = true;
             continue;

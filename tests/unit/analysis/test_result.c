@@ -454,6 +454,30 @@ static void copied_stages(void **state)
     result_done(&result);
 }
 
+/* Threads of a program, of which one loses events: those of the others are there, and their time counts. */
+static void losses_of_a_thread(void **state)
+{
+    static const struct origin program = {.clock = {"ns", NANOSECONDS}};
+    struct coverage coverage;
+
+    coverage_init(&coverage);
+    for (int64_t time = 1000; time <= 3000; time += 10) {
+        put_event(&coverage, &program, CPU_UNKNOWN, time);
+        if (time == 2900)
+            put_loss(&coverage, &program, CPU_UNKNOWN, 1005, 2905);
+    }
+    assert_int_equal(coverage_covered(&coverage, &program), 2000 - 5);
+    assert_true(coverage_lacks_cpu(&coverage, &program)); /* … and how many are not is unknown */
+    coverage_done(&coverage);
+    /* Where nothing is, nothing is covered. */
+    coverage_init(&coverage);
+    put_event(&coverage, &program, CPU_UNKNOWN, 1000);
+    put_loss(&coverage, &program, CPU_UNKNOWN, 1000, 2900);
+    put_event(&coverage, &program, CPU_UNKNOWN, 3000);
+    assert_int_equal(coverage_covered(&coverage, &program), 100);
+    coverage_done(&coverage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,7 +488,7 @@ int main(void)
         cmocka_unit_test(rows_of_sources),   cmocka_unit_test(known_to_be_recorded),
         cmocka_unit_test(cut_source),        cmocka_unit_test(covered_of_late_cpu),
         cmocka_unit_test(covered_by_pairs),  cmocka_unit_test(sorted_rows),
-        cmocka_unit_test(copied_stages),
+        cmocka_unit_test(copied_stages),     cmocka_unit_test(losses_of_a_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
