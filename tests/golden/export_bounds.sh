@@ -97,3 +97,18 @@ for verb in sched irq; do
     "$strata" $verb layers.dat >got 2>err || fail "$verb: $(cat err)"
     cmp -s wanted got || fail "$verb: $(diff wanted got)"
 done
+
+# A CPU that has losses alone, one at its begin and one up to the end, is unknown all the time in each format.
+case="losses alone"
+{
+    printf '# tracer: nop\n#\n# entries-in-buffer/entries-written: 2/2   #P:2\n#\n'
+    event 7 0 1.0
+    echo 'CPU:1 [LOST 3 EVENTS]'
+    event 7 0 1.5
+    event 7 0 1.9
+} >alone.txt
+for format in txt ctf trace.dat; do
+    [ $format = txt ] || "$strata" export --to $format -o alone.$format alone.txt 2>err || fail "$(cat err)"
+    "$strata" summary -f json alone.$format 2>err >out || fail "$format: $(cat err)"
+    jq -e '[.. | objects | select(has("covered_ns")) | .covered_ns][0] < 500000000' out >got || fail "$format: $(grep -o '"covered_ns":[0-9]*' out)"
+done

@@ -171,6 +171,19 @@ is "$("$strata" sql --format=csv -c 'select count(*) as n from host_kvm_exit' kv
 is "$("$strata" sql --format=csv -c 'select sum(period) as n from guest_cpu_clock' guest.data 2>err | tail -1 | tr -d '\r')" \
     "$("$strata" report --layer guest guest.data | sed -n 's/.* period=//p' | awk '{ n += $1 } END { print n }')"
 
+# Without --keep-going, reading ends where the file is damaged: of each CPU, the rest is unknown.
+case="damaged"
+xz -dc "$DATA/perf/packed.data.xz" >packed.bad
+printf '\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377' | dd of=packed.bad bs=1 seek=80000 conv=notrunc 2>err
+for options in "" -k; do
+    # shellcheck disable=SC2086 # no word, or one
+    "$strata" report -f json $options packed.bad 2>err$options | jq -c 'select(.cause) | [.cpu, .lost, .cause]' | sort >losses$options || :
+done
+grep -q '^strata: packed.bad: offset [0-9]*: compressed records are damaged; --keep-going continues after it$' err || fail "$(cat err)"
+is "$(tr '\n' ' ' <losses)" '[0,null,"unreadable"] [1,null,"unreadable"] '
+cmp losses losses-k || fail "other losses than with -k: $(cat losses-k)"
+grep -q '^strata: events were lost in 2 places, how many is not known' err || fail "$(cat err)"
+
 # A machine of three CPUs, of which perf recorded two: what the third did, and threads that may have run there, is unknown.
 case="some CPUs alone"
 xz -dc "$DATA/perf/packed.data.xz" >two.data

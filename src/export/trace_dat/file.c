@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/saturate.h"
 #include "event/origin_flags.h"
 #include "export/put_binary.h"
 #include "export/trace_dat/export.h"
@@ -255,13 +256,10 @@ static void put_page(struct dat_export *dat, struct ring_page *page)
 
 static void put_loss(struct dat_export *dat, struct ring_page *page, uint64_t time, uint64_t lost)
 {
-    /* Nothing has come since the last loss: it is one. */
-    if (page->used && page->missed && page->used == ring_data_offset(page->layout)) {
-        page->n_missed =
-            page->n_missed == UINT64_MAX || lost == UINT64_MAX ? UINT64_MAX : page->n_missed + lost;
-        return;
-    }
-    if (page->used)
+    /* Nothing has come since the last loss: it is one, up to the end of both. */
+    if (page->used && page->missed && page->used == ring_data_offset(page->layout))
+        lost = add_saturated(page->n_missed, lost);
+    else if (page->used)
         put_page(dat, page);
     ring_page_begin(page, time);
     page->missed = true;

@@ -40,13 +40,14 @@ static int records_damaged(struct perf_data *perf, int err, const char *what)
         perf->at_end = true;
         return 0;
     }
+    perf->at_end = perf->ends_inside = found == 0;
     if (!perf->keep_going) {
-        perf->at_end = true;
+        /* What follows is not read: of each CPU, it is unknown. */
         perf->result = error_at(&perf->source.error, err, perf->path, offset,
                                 "%s; --keep-going continues after it", what);
-        return 0;
+        perf->at_end = perf->ends_inside = true;
+        return perf->first_time != INT64_MAX ? perf_handle_damage(perf, 0) : 0;
     }
-    perf->at_end = perf->ends_inside = found == 0;
     return perf_handle_damage(perf, skipped);
 }
 
@@ -110,7 +111,7 @@ static int read_on(struct perf_data *perf)
         }
     }
     if (r == 0 && perf->at_end) {
-        r = perf->result == 0 ? perf_handle_end(perf) : 0;
+        r = perf->result == 0 || perf->ends_inside ? perf_handle_end(perf) : 0;
         perf->limit = INT64_MAX;
     }
     return r;

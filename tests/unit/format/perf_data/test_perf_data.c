@@ -258,7 +258,9 @@ static void test_damaged(void **state)
                        "100 cpu0 eight-8 made:numbers a=1 b=2\n"
                        "110 cpu1 nine-9 perf:cpu-clock ip=0x1000 period=250000 cpumode=unknown "
                        "depth=0 callchain=[]\n"
-                       "130 cpu0 eight-8 made:numbers a=-1 b=3\n");
+                       "110 cpu1 lost -1 since 110 skipped 0 open\n"
+                       "130 cpu0 eight-8 made:numbers a=-1 b=3\n"
+                       "130 cpu0 lost -1 since 130 skipped 0 open\n");
 
     /* The next record is found. */
     text = TEXT_IN_MEMORY;
