@@ -154,12 +154,15 @@ def make_file(seed, path, kind):
               LttngTrace(made.host, begin, end))
     if not made.has_waking:
         source.drop("sched_waking")
-    what = rng.choice(["nothing", "loss", "loss", "loss" if kind == "text" else "cut"])
+    what = rng.choice(["nothing", "loss", "loss", "late" if is_plain else "loss" if kind == "text" else "cut"])
     for _ in range(rng.randint(1, 3) if what == "loss" else 0):
         cpu = rng.randrange(made.host.n_cpus)
         source.lose(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) - 2)), rng.randint(1, 4), rng.random() < 0.7)
     if what == "cut":
         source.cut(rng)
+    if what == "late":
+        cpu = rng.randrange(made.host.n_cpus)
+        source.begin_late(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) // 2)))
     source.write(path)
     return source, [f"{kind}: {what} {source.gaps}"]
 

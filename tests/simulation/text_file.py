@@ -100,4 +100,7 @@ class TextFile(Source):
                 lines.append((first.time - 0.5, self.line(first._replace(time=first.time - 1), "PERF_RECORD_LOST lost", piece.missed)
                               .replace("lost: ", "lost ") if self.is_perf else f"CPU:{first.cpu} [LOST {number}EVENTS]\n"))
         with open(path, "w", encoding="ascii") as file:
+            released = self.facts.get("released", {})
+            if released:
+                file.write(f"# entries-in-buffer/entries-written: {len(lines)}/{len(lines) + sum(released.values())}   #P:{self.kernel.n_cpus}\n")
             file.write("".join(line for _, line in sorted(lines, key=lambda both: both[0])))
