@@ -74,6 +74,7 @@ echo 'strata: 12 events were lost (CPU 1: 12) in 1 place' | diff - err || fail "
 [ "$("$strata" latency --no-causal -f json trace.txt 2>/dev/null | jq -c '[.rows[] | [.key.name, .sum]]')" = '[["block",600000],["irq",100000],["marker",1010000]]' ] ||
     fail "spans"
 [ "$("$strata" info -f json trace.txt | jq -r .format)" = kernel-text ] || fail "info"
+[ "$("$strata" io -f json --task 'my-task*' trace.txt 2>/dev/null | jq '.rows[0].n')" = 1 ] || fail "$("$strata" io --task 'my-task*' trace.txt 2>&1)"
 # By a pipe, too, and with the text as it was.
 "$strata" report - <trace.txt 2>/dev/null | sed -n 's/^.* kmalloc: //p' | diff - /dev/fd/3 3<<'END' || fail "a pipe"
 (foo+0x1) call_site=x ptr=1
@@ -244,7 +245,7 @@ done
 # Spans of a CPU that has run other threads meanwhile may have ended in these.
 grep '^ *sh ' whole.txt >sh.txt
 for name in whole ls swapper sh 133; do
-    "$strata" latency --no-causal softirq-raise softirq --events -f json $name.txt 2>/dev/null | sort >$name.spans
+    "$strata" latency --no-causal softirq-raise softirq --events -f json $name.txt 2>/dev/null | jq -c 'del(.task)' | sort >$name.spans
     comm -13 whole.spans $name.spans >wrong
     ! grep . wrong || fail "spans of $name"
 done

@@ -19,6 +19,7 @@
 #define PAYLOADS_SIZE ((size_t)512 * 1024)
 #define CLASSES_MAX 4096u /* by name; those of a damaged text beyond are one */
 #define COMMS_MAX 65536u
+#define TASKS_MAX 65536u
 #define PROBE_LINES 64u
 #define CPUS_MAX 65536u
 
@@ -36,6 +37,7 @@ struct names {
     struct origin origin;
     const char **comms; /* from number 1 on */
     uint32_t n_comms;
+    struct map tasks; /* by thread + 1: its newest name */
 };
 
 struct text_cpu {
@@ -304,6 +306,28 @@ static const char *comm_of(const struct origin *origin, uint32_t comm)
     return comm > 0 && comm <= names->n_comms ? names->comms[comm - 1] : NULL;
 }
 
+static const char *task_name_of(const struct origin *origin, int32_t pid)
+{
+    const struct names *names = container_of(origin, struct names, origin);
+
+    return map_get(&names->tasks, (uint64_t)(uint32_t)pid + 1);
+}
+
+/* Thread PID is called by the name of number COMM. -ENOMEM. */
+static int note_task(struct names *names, int32_t pid, uint32_t comm)
+{
+    char *name = comm > 0 ? (char *)(uintptr_t)names->comms[comm - 1] : NULL;
+    uint64_t key = (uint64_t)(uint32_t)pid + 1;
+    const char *known;
+
+    if (!name || pid == PID_UNKNOWN)
+        return 0;
+    known = map_get(&names->tasks, key);
+    return known == name || (!known && names->tasks.used == TASKS_MAX)
+               ? 0
+               : map_put(&names->tasks, key, name);
+}
+
 /* The number of a name; 0: it has none. -ENOMEM. */
 static int get_comm(struct kernel_text *text, const char *name, size_t len, uint32_t *ret)
 {
@@ -431,6 +455,8 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
     }
     if (r >= 0)
         r = get_comm(text, line->comm, line->comm_len, &comm);
+    if (r >= 0)
+        r = note_task(text->names, line->pid, comm);
     if (r < 0)
         return r;
     if (!shape.pattern && !line->call_prefix && kernel_pattern_group_of(line->name, line->name_len))
@@ -747,6 +773,8 @@ static void text_free(struct source *source)
     map_done(&text->classes);
     map_done(&text->by_name);
     map_done(&text->comms);
+    if (text->names)
+        map_done(&text->names->tasks);
     graph_done(&text->graph);
     text_ahead_done(&text->ahead);
     free(text->payloads);
@@ -888,7 +916,8 @@ static int add_origin(struct kernel_text *text)
                    .path = arena_strdup(arena, text->in.path),
                    .clock = {.name = "unknown", .hz = text->is_ticks ? 0 : NANOSECONDS},
                    .lost_uncounted = text->kind == KERNEL_TEXT_PERF,
-                   .comm = comm_of},
+                   .comm = comm_of,
+                   .task_name = task_name_of},
         .comms = arena_alloc(arena, COMMS_MAX * sizeof *names->comms),
     };
     text->names = names;
