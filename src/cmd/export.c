@@ -12,6 +12,7 @@
 #include "cmd/export_clickhouse.h"
 #include "cmd/export_host.h"
 #include "cmd/export_open.h"
+#include "cmd/export_unknown.h"
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
 #include "export/export.h"
@@ -184,6 +185,7 @@ static int export_trace(const struct export_verb_options *options,
         .clickhouse = &request->settings,
     };
     struct sink *sink = NULL;
+    struct export_unknown unknown;
     struct losses_sink counter;
     struct selection selection;
     struct error error;
@@ -213,10 +215,13 @@ static int export_trace(const struct export_verb_options *options,
     } else if (request->is_complete) {
         status = EXIT_SUCCESS;
     } else {
-        losses_sink_init(&counter, sink);
+        export_unknown_init(&unknown, format->traits, sink);
+        losses_sink_init(&counter, &unknown.sink);
         if (options->select.cpus.n > 0)
             walk.left_out_sink = sink;
         status = walk_and_keep(options, &walk, &counter, output);
+        if (status == EXIT_SUCCESS || status == EXIT_LOSSES)
+            export_unknown_tell(&unknown, trace->inputs[0].path);
         if (status == EXIT_SUCCESS && pairs->rules.n > 0)
             status = pairs_check(pairs, trace_classes(trace), &options->select, true);
     }

@@ -9,12 +9,12 @@
     F("chrome", STREAM, EXPORT_TEXT | EXPORT_SPANS | EXPORT_NAMES, NULL, export_chrome_open) \
     F("clickhouse", STREAM, EXPORT_REMOTE | EXPORT_HOSTS | EXPORT_SPANS | EXPORT_NAMES, NULL, export_clickhouse_open) \
     F("csv", STREAM, EXPORT_TEXT | EXPORT_ALONE, NULL, export_csv_open) \
-    F("ctf", DIRECTORY, EXPORT_NAMES | EXPORT_HIDES_RATE, export_ctf_is_export, export_ctf_open) \
+    F("ctf", DIRECTORY, EXPORT_NAMES | EXPORT_HIDES_RATE | EXPORT_NEEDS_TIMES, export_ctf_is_export, export_ctf_open) \
     F("parquet", DIRECTORY, EXPORT_HOSTS | EXPORT_SPANS | EXPORT_NAMES, NULL, export_parquet_open) \
     F("perfetto", STREAM, EXPORT_SPANS | EXPORT_NAMES, NULL, export_perfetto_open) \
-    F("simpletrace", STREAM, EXPORT_NEEDS_RATE, NULL, export_simpletrace_open) \
+    F("simpletrace", STREAM, EXPORT_NEEDS_RATE | EXPORT_NEEDS_TIMES, NULL, export_simpletrace_open) \
     F("sqlite", FILE, EXPORT_NAMES, NULL, export_sqlite_open) \
-    F("trace.dat", FILE, EXPORT_ALONE, NULL, export_trace_dat_open) \
+    F("trace.dat", FILE, EXPORT_ALONE | EXPORT_NEEDS_TIMES | EXPORT_NEEDS_THREADS, NULL, export_trace_dat_open) \
     F("trace-events", STREAM, EXPORT_TEXT, NULL, export_trace_events_open)
 /* clang-format on */
 

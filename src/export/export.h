@@ -61,6 +61,9 @@ enum export_trait {
     /* Times that are ticks of a clock of unknown rate cannot be told from nanoseconds: by nobody, or by other readers than strata. */
     EXPORT_NEEDS_RATE = 64,
     EXPORT_HIDES_RATE = 128,
+    /* Has no events whose times, or threads, are not known. */
+    EXPORT_NEEDS_TIMES = 256,
+    EXPORT_NEEDS_THREADS = 512,
 };
 
 struct export_format {

@@ -200,6 +200,8 @@ PYTHON
 for of in two three; do "$strata" info -f json $of.data 2>err | jq .lost.uncounted >$of || :; done
 is $(($(cat three) - $(cat two))) 1
 grep -q 'three.data: perf did not record 1 of the 3 CPUs: what they did is unknown$' err || fail "$(cat err)"
+"$strata" export --to trace.dat -o three.dat three.data 2>err || fail "$(cat err)"
+is "$("$strata" sched --by cpu -f json three.dat 2>/dev/null | jq -c '[.rows[] | select(.unknown_share == 1) | .key.cpu]')" "[2]"
 sleeps() { "$strata" sched -f json "$1" 2>/dev/null | jq '[.rows[].sleep // 0] | add'; }
 [ "$(sleeps two.data)" -gt 0 ] && is "$(sleeps three.data)" 0
 

@@ -568,6 +568,18 @@ cat >expected <<'END'
 [null,0,11,"funcgraph_exit","do_IRQ",9500]
 END
 diff expected got || fail "events"
+# An export that has a time and a thread of each event says what it makes up.
+for to in ctf trace.dat sqlite; do
+    rm -rf graph.$to
+    "$strata" export --to $to -o graph.$to graph.txt 2>err || fail "$(cat err)"
+    times=$(grep -c '^strata: graph.txt: the time of 8 events is not known: in the export it is that of the event before, or 0$' err || :)
+    threads=$(grep -c '^strata: graph.txt: the thread of 6 events is not known: in the export it is 0,' err || :)
+    case $to in
+    ctf) [ "$times $threads" = "1 0" ] ;;
+    trace.dat) [ "$times $threads" = "1 1" ] ;;
+    sqlite) [ "$times $threads" = "0 0" ] ;;
+    esac || fail "$to: $(cat err)"
+done
 
 # KVM's exits by what their texts say, of AMD's and Intel's, of newer kernels and of older ones.
 cat >kvm.script <<'END'
