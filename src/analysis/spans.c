@@ -657,8 +657,11 @@ static _cold_ void set_measured(const struct step_use *use, const struct item *i
         item->origin->clock.hz == 0)
         return;
     span->at[last] = ticks_sum(span->at[0], clock_from_ns(&item->origin->clock, ns));
-    if (use->measured_from >= 0)
-        span->error_ns = 0;
+    /* A text has seven digits of it. */
+    span->error_ns = 0;
+    for (uint64_t least = 10000000; use->measured_from < 0 && ns >= least && span->error_ns < 1000;
+         least *= 10)
+        span->error_ns = MAX(span->error_ns * 10, 10u);
 }
 
 /* ITEM is a step after the first. 1: of a span that was open, or that was given up here, as it may have ended before; 0: of
@@ -708,11 +711,13 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
         return 1;
     }
     make_span(open, &span);
-    span.error_ns = clock_errors_sum(open->error_ns, item->error_ns);
     if (likely(item->origin == open->origin))
         span.error_ns = clock_duration_error(item->origin, ticks_between(open->at[0], item->time),
                                              clock_parts_join(open->clock_part, item->clock_part),
-                                             span.error_ns);
+                                             clock_errors_sum(open->error_ns, item->error_ns));
+    else
+        span.error_ns = clock_errors_sum(clock_end_error(open->origin, open->error_ns),
+                                         clock_end_error(item->origin, item->error_ns));
     if (unlikely(use->measured_to >= 0))
         set_measured(use, item, &span);
     take_out(spans, place, n);

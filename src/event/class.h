@@ -161,7 +161,7 @@ struct origin {
     /* What is stated of its clock is refuted (trace/clocks.h): by how much its times are wrong is not known. */
     bool is_error_refuted;
     /* By how much a duration between two of its events may be wrong at most (event/clock_error.h): this part of it, as the rate of
-     * its clock is not known more exactly, and so many ns. 0: it is exact. */
+     * its clock is not known more exactly, and so many ns, such as what its times lack of their last digits. 0: it is exact. */
     double rate_error;
     uint32_t duration_error_ns;
     /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */

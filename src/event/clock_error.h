@@ -18,6 +18,12 @@ static inline uint32_t clock_errors_sum(uint32_t a, uint32_t b)
     return a + b < a ? UINT32_MAX : a + b;
 }
 
+/* The error of an end of a duration between two sources: ERROR_NS of its item, or what its source cuts off its times. */
+static inline uint32_t clock_end_error(const struct origin *origin, uint32_t error_ns)
+{
+    return error_ns > 0 ? error_ns : origin->duration_error_ns;
+}
+
 /* The number of the part that two events of a clock are both in, or CLOCK_UNSTEADY: it was set, or stood still, in between. */
 static inline uint8_t clock_parts_join(uint8_t a, uint8_t b)
 {
@@ -34,6 +40,8 @@ static inline uint32_t clock_duration_error(const struct origin *origin, int64_t
         return part == CLOCK_UNSTEADY ? sum : 0;
     if (part == CLOCK_UNSTEADY)
         return sum;
+    if (origin->rate_error == 0 && sum == 0) /* its times are cut */
+        return origin->duration_error_ns;
     ns = ticks < 0 ? -(double)ticks : (double)ticks;
     if (origin->clock.hz != NANOSECONDS && origin->clock.hz != 0)
         ns = ns * NANOSECONDS / (double)origin->clock.hz;

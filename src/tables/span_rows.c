@@ -146,7 +146,7 @@ static int put_span(struct tables_sink *sink, const struct span *span, enum span
             cell_integer_if(has_duration ? clock_to_ns(clock, end - begin) : 0, has_duration),
         [SPAN_COL_ERROR] = cell_integer_if(
             span->error_ns,
-            has_duration && sink->options.errors &&
+            has_duration && (sink->options.errors || span->origin->duration_error_ns > 0) &&
                 (span->error_ns == 0 || catalogue_errors_are_known(sink->options.catalogue))),
         [SPAN_COL_KEY] = slot && slot->known ? cell_text_of(slot->len ? slot->text : "", slot->len)
                                              : cell_null(),

@@ -345,6 +345,10 @@ status=0
 "$strata" io --by no_such_field vm >actual 2>err || status=$?
 [ $status -eq 1 ] && [ ! -s actual ] && grep -q "no event of the trace has a field 'no_such_field'" err || fail "$status: $(cat err)"
 
+case="a log by itself has microseconds"
+"$strata" io -f json --trace-events vm/vmm/trace-events vm/vmm/trace.log >out 2>err || fail "$(cat err)"
+jq -e '.rows | length > 0 and all(.error == 1000)' out >/dev/null || fail "$(cat out)"
+
 # Lines are in their order, and a difference of their numbers is no duration.
 case="a log without times"
 grep -a virtio_blk vm/vmm/trace.log | sed 's/^[^:]*://' | head -n 200 >untimed.log

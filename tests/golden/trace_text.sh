@@ -515,6 +515,18 @@ for trace in some.txt some.dat; do
     grep -q 'the kernel recorded certain threads alone' err || fail "$trace: $(cat err)"
     "$strata" info $trace 2>err | grep -q 'filtered  *only certain threads' || fail "$trace: no fact"
 done
+# Times have microseconds, so that a duration may be wrong by one; with nanoseconds, it is exact.
+case="durations of microseconds"
+sed 's/\(\.[0-9]\{6\}\): /\1000: /' some.txt >exact.txt
+rule='wake: sched:sched_waking(pid) -> sched:sched_switch(next_pid)'
+for trace in some.txt:1000 exact.txt:0; do
+    [ "$("$strata" latency -f json -p "$rule" ${trace%:*} 2>err | jq -c '.rows[] | [.n, .sum, .error]')" = "[5,500000,${trace#*:}]" ] ||
+        fail "$trace: $(cat err)"
+done
+marked() { printf ' a-1 [000] d... 1.000100: print: B|1|x\n a-1 [000] d... 1.000200: print: E|1\n'; }
+marked >marked.txt
+"$strata" sql -c 'select duration_ns, error_ns from span' marked.txt 2>err | tail -n 1 >got
+grep -qx ' *100000  *1000' got || fail "sql: $(cat got err)"
 # Threads that are hidden from who records have no event at all, and those of a whole trace follow switches to them.
 sed '/next_pid=20/!b; s/next_pid=20/next_pid=30/' some.txt >hidden.txt
 "$strata" info hidden.txt 2>err | grep filtered && fail "hidden"

@@ -283,6 +283,7 @@ bool graph_probe(const char *text, size_t len, struct kernel_line *ret)
         .kind = KERNEL_TEXT_FTRACE,
         .cpu = (int32_t)line.cpu,
         .time = line.time,
+        .time_unit_ns = 1000,
         .pid = PID_UNKNOWN,
     };
     return true;

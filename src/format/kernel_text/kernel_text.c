@@ -64,8 +64,9 @@ struct kernel_text {
     bool skipping;    /* a line that is too long */
     uint64_t skipped; /* bytes of it */
     bool is_ticks;
-    int64_t time;  /* of the event before, or the first; TIME_UNKNOWN: there was none */
-    int64_t begin; /* of the first event */
+    uint32_t time_unit_ns; /* as in struct kernel_line */
+    int64_t time;          /* of the event before, or the first; TIME_UNKNOWN: there was none */
+    int64_t begin;         /* of the first event */
     int error;
     unsigned n_events, n_other;
     bool after_marker;    /* the event before is trace_marker's, whose text may have newlines */
@@ -869,6 +870,7 @@ static void look_for_kind(struct kernel_text *text)
             continue;
         text->kind = line.kind;
         text->is_ticks = line.is_ticks;
+        text->time_unit_ns = line.time_unit_ns;
         text->begin = text->time = line.time;
         return;
     }
@@ -915,6 +917,7 @@ static int add_origin(struct kernel_text *text)
                    .format = "kernel-text",
                    .path = arena_strdup(arena, text->in.path),
                    .clock = {.name = "unknown", .hz = text->is_ticks ? 0 : NANOSECONDS},
+                   .duration_error_ns = text->time_unit_ns,
                    .lost_uncounted = text->kind == KERNEL_TEXT_PERF,
                    .comm = comm_of,
                    .task_name = task_name_of},

@@ -125,12 +125,16 @@ static bool take_time(struct rest *rest, struct kernel_line *line)
     if (!take_number(rest, &whole) || whole > INT64_MAX / 1000000000 * 1000)
         return false;
     line->is_ticks = true;
+    line->time_unit_ns = 0;
     if (take(rest, ".")) {
         n = digits(rest);
         if (n == 0 || n > 9 || whole > INT64_MAX / 1000000000 - 1 || !take_number(rest, &ns))
             return false;
-        for (; n < 9; n++)
+        line->time_unit_ns = n < 9;
+        for (; n < 9; n++) {
             ns *= 10;
+            line->time_unit_ns *= 10;
+        }
         line->is_ticks = false;
         whole = whole * 1000000000 + ns;
     }

@@ -37,8 +37,9 @@ struct kernel_line {
     size_t comm_len;
     int32_t pid;
     int32_t cpu;
-    int64_t time;   /* ns, or ticks */
-    bool is_ticks;  /* TIME is a whole number */
+    int64_t time;          /* ns, or ticks */
+    uint32_t time_unit_ns; /* of the last digit of TIME, where it is more than one; otherwise 0 */
+    bool is_ticks;         /* TIME is a whole number */
     bool is_record; /* no event, but another record of perf's file: "PERF_RECORD_LOST lost 12" */
     uint64_t lost;  /* of such a record: events, or 0 */
     const char *group;

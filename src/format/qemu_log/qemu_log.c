@@ -12,6 +12,9 @@
 #define RUN_MAX 2048 /* several reorder windows long: timeline/reorder.c */
 #define PAYLOADS_SIZE (4 * QEMU_LOG_LINE_MAX)
 
+/* Its times have microseconds. */
+#define TIME_UNIT_NS 1000u
+
 struct qemu_log {
     struct source source;
     struct input in;
@@ -561,6 +564,7 @@ static int add_origin(struct qemu_log *log)
         .format = "qemu-log",
         .path = arena_strdup(&log->names.catalogue->arena, log->in.path),
         .clock = {.name = log->timed ? "realtime" : "line", .hz = log->timed ? NANOSECONDS : 0},
+        .duration_error_ns = log->timed ? TIME_UNIT_NS : 0,
         .is_empty = log->is_empty,
     };
 
