@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/ftrace/ftrace.h"
-#include "format/ftrace/named_cpus.h"
+#include "trace/left_out.h"
 #include "trace/open.h"
 #include "tracedir/cpu_files.h"
 
@@ -59,7 +59,7 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
                        struct cpu_set *ret)
 {
     struct catalogue catalogue = {0};
-    struct cpu_set named = {0};
+    struct left_out left_out = {0};
     struct source **sources = NULL;
     struct error error = {0};
     unsigned n = 0;
@@ -74,21 +74,21 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
                     &error);
     /* Why it cannot be opened is reported when it is. */
     if (r >= 0)
-        r = ftrace_named_cpus(sources, n, &named);
+        r = left_out_find(sources, n, &left_out);
     for (unsigned i = 0; i < n; i++)
         source_free(sources[i]);
     free(sources);
     catalogue_done(&catalogue);
     if (r == -ENOMEM)
         return r;
-    if (cpu_set_count(&named) == 0) {
+    if (cpu_set_count(&left_out.named) == 0) {
         for (unsigned i = 0; i < files->n_raws; i++)
             last = MAX(last, (uint32_t)MAX(files->raws[i].cpu, 0));
-        for (uint32_t cpu = 0; cpu < MIN(last, FTRACE_NAMED_CPUS_MAX); cpu++)
-            cpu_set_add(&named, cpu);
+        for (uint32_t cpu = 0; cpu < MIN(last, LEFT_OUT_CPUS); cpu++)
+            cpu_set_add(&left_out.named, cpu);
     }
-    for (uint32_t cpu = cpu_set_next(&named, 0); cpu < FTRACE_NAMED_CPUS_MAX;
-         cpu = cpu_set_next(&named, cpu + 1))
+    for (uint32_t cpu = cpu_set_next(&left_out.named, 0); cpu < LEFT_OUT_CPUS;
+         cpu = cpu_set_next(&left_out.named, cpu + 1))
         if (!has_file(files, cpu))
             cpu_set_add(ret, cpu);
     return 0;

@@ -15,6 +15,7 @@
 #define BROKEN_MAX 4096u
 /* A CPU is named when it has so many points. A wake-up that is about to choose a CPU names the one where the thread ran last. */
 #define POINTS_ENOUGH 8u
+#define POINTS_NAMED 5u /* more than one event: what is damaged may name any */
 #define POINTS_SURE 4u
 #define POINTS_UNSURE 1u
 #define SWITCHES_MIN 8u
@@ -243,6 +244,9 @@ static void judge(const struct search *search, struct left_out *ret)
     bool is_idle_absent = false;
 
     *ret = (struct left_out){0};
+    for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
+        if (search->cpus[i].points >= POINTS_NAMED)
+            cpu_set_add(&ret->named, i);
     ret->filtered = is_filtered(search);
     if (ret->filtered)
         return;

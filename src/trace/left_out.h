@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a trace of a Linux kernel was left out of, as its events show: a text of some CPUs or threads has nothing else that says it.
+/* What was left out of a trace of a Linux kernel, as its events show: a text of some CPUs or threads, a trace.dat that lost the pages of
+ * a CPU, and a directory that lacks a file have nothing else that says it.
  *
  *  L1  A CPU is left out if a thread was put on it, by a wake-up or a move, and it has no event itself: where switches are in the
  *      trace, one of them would follow. It must have been named twice, 20 ms before the end of what is looked through.
@@ -19,7 +20,9 @@
 #include "event/source.h"
 
 struct left_out {
-    struct cpu_set cpus; /* below LEFT_OUT_CPUS */
+    struct cpu_set
+        named; /* threads were put on these CPUs, whether they have events or not; below LEFT_OUT_CPUS */
+    struct cpu_set cpus; /* of these, by L1 */
     bool threads;        /* then no CPUs */
     bool filtered;       /* by L3: then neither */
 };

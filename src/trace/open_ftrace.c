@@ -85,30 +85,28 @@ static bool open_again(const struct open_ctx *ctx, struct input *ret)
     return fd >= 0 && input_open_fd(ret, fd, ctx->path, INPUT_BUFFER_SIZE, &error) >= 0;
 }
 
-/* What of the threads of a kernel is not in the trace.dat of CTX, which is read for that once before. -ENOMEM. */
-static int find_filtered(const struct open_ctx *ctx, bool *ret_filtered)
+/* What the trace.dat of CTX was left out of, which is read for that once before. -ENOMEM. */
+static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret)
 {
     struct catalogue catalogue = {0};
-    struct left_out left_out = {0};
     struct source **sources = NULL;
     struct error error = {0};
     struct input in;
     unsigned n = 0;
     int r;
 
-    *ret_filtered = false;
+    *ret = (struct left_out){0};
     if (ctx->recorded || !open_again(ctx, &in))
         return 0;
     /* Why it cannot be opened is reported when it is. */
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &catalogue, &ctx->options->reader, &sources, &n,
-                       NULL, &error);
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, &catalogue, &ctx->options->reader,
+                       &sources, &n, &error);
     if (r >= 0 && catalogue.n_origins == 1)
-        r = left_out_find(sources, n, &left_out);
+        r = left_out_find(sources, n, ret);
     for (unsigned i = 0; i < n; i++)
         source_free(sources[i]);
     free(sources);
     catalogue_done(&catalogue);
-    *ret_filtered = left_out.filtered;
     return r == -ENOMEM ? r : 0;
 }
 
@@ -128,28 +126,27 @@ static int note_filtered(struct open_ctx *ctx, unsigned first)
 int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
+    struct left_out left_out;
     struct source **sources;
-    struct cpu_set lost;
     struct input in;
-    bool filtered = false;
     unsigned n;
     int r;
 
     r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
     if (r >= 0)
-        r = find_filtered(ctx, &filtered);
+        r = find_left_out_of_dat(ctx, &left_out);
     if (r < 0)
         return r;
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
-                       &sources, &n, &lost, error);
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &left_out.cpus, &ctx->trace->catalogue,
+                       &ctx->options->reader, &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
-    r = filtered ? note_filtered(ctx, first_origin) : 0;
-    return r < 0 ? r : known_cpus_note(ctx, &lost);
+    r = left_out.filtered ? note_filtered(ctx, first_origin) : 0;
+    return r < 0 ? r : known_cpus_note(ctx, &left_out.cpus);
 }
 
 int open_perf_data(struct open_ctx *ctx, struct error *error)

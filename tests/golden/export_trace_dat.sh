@@ -90,10 +90,11 @@ grep -q '^guest: .*\[00[01]\].* => ' report && grep -q '^guest: *ls|other-157 ' 
 } >text
 "$strata" export --to trace.dat -o export.dat text 2>err || fail "$(cat err)"
 for verb in sched irq 'sched --events' 'sched --who'; do
+    # That its times are cut to microseconds is not in the export.
     # shellcheck disable=SC2086 # words
-    "$strata" $verb -f json text >expected 2>err || fail "$verb: $(cat err)"
+    "$strata" $verb -f json text 2>err | jq 'del(.rows?[]?.error)' >expected || fail "$verb: $(cat err)"
     # shellcheck disable=SC2086
-    "$strata" $verb -f json export.dat 2>err | cmp expected - || fail "a text's $verb: $(cat err)"
+    "$strata" $verb -f json export.dat 2>err | jq 'del(.rows?[]?.error)' | cmp expected - || fail "a text's $verb: $(cat err)"
 done
 
 # ---- all others ----

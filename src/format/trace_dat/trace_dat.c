@@ -8,7 +8,6 @@
 #include "event/origin_flags.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
-#include "format/ftrace/named_cpus.h"
 #include "format/trace_dat/events.h"
 #include "format/trace_dat/feed.h"
 
@@ -27,7 +26,7 @@ struct opening {
     size_t buffer_size;
     struct source **sources;
     unsigned n_sources, n_max;
-    struct cpu_set lost; /* have data to be read, and none are there */
+    const struct cpu_set *lost; /* of which data are missing; NULL: none */
 };
 
 /* The layer of the buffer NUMBER, as the file says, or as it was given; and what is not known of it. */
@@ -63,6 +62,14 @@ static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const st
     return 0;
 }
 
+static bool has_pages(const struct dat_buffer *buffer, int cpu)
+{
+    for (unsigned i = 0; i < buffer->n_cpus; i++)
+        if (buffer->cpus[i].cpu == cpu && buffer->cpus[i].size > 0)
+            return true;
+    return false;
+}
+
 static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
 {
     struct ftrace_layout layout = o->file->layout;
@@ -96,9 +103,10 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
         if (buffer->cpus[i].size > 0)
             r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, capture);
     }
-    for (uint32_t cpu = cpu_set_next(&o->lost, 0); cpu < CPU_SET_MAX && r == 0;
-         cpu = cpu_set_next(&o->lost, cpu + 1))
-        r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size, capture);
+    for (uint32_t cpu = o->lost ? cpu_set_next(o->lost, 0) : CPU_SET_MAX;
+         cpu < CPU_SET_MAX && r == 0; cpu = cpu_set_next(o->lost, cpu + 1))
+        if (!has_pages(buffer, (int)cpu))
+            r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size, capture);
     ftrace_capture_unref(capture);
     return r;
 }
@@ -139,6 +147,7 @@ static int open_events(struct opening *o)
 static int open_buffers(struct opening *o)
 {
     struct dat_file *file = o->file;
+    unsigned n_lost = o->lost ? cpu_set_count(o->lost) * file->n_buffers : 0;
     bool is_text = false, has_cpus = false;
     int r = count_cpus(o);
 
@@ -159,7 +168,7 @@ static int open_buffers(struct opening *o)
                          "unfinished, or trace-cmd recorded nothing: it has the pages of no CPU; "
                          "of files NAME.cpuN that it left, trace-cmd restore makes a trace.dat");
     o->buffer_size = MIN(BUFFER_SIZE, BUFFERS_MAX / MAX(o->n_max, 1u));
-    o->sources = calloc(MAX(o->n_max + cpu_set_count(&o->lost), 1u), sizeof(struct source *));
+    o->sources = calloc(MAX(o->n_max + n_lost, 1u), sizeof(struct source *));
     if (!o->sources)
         return error_set(o->error, -ENOMEM, o->name, "out of memory");
     for (unsigned i = 0; i < file->n_buffers && r == 0; i++) {
@@ -172,72 +181,31 @@ static int open_buffers(struct opening *o)
     return r;
 }
 
-static void free_sources(struct opening *o)
-{
-    while (o->n_sources > 0)
-        source_free(o->sources[--o->n_sources]);
-    free(o->sources);
-    o->sources = NULL;
-}
-
-/* The CPUs of the one buffer of which there are no pages, though its events name them. -ENOMEM. */
-static int find_lost(struct opening *o)
-{
-    const struct dat_buffer *buffer = o->file->buffers;
-    struct catalogue catalogue = {0};
-    struct cpu_set named = {0};
-    struct opening look = *o;
-    struct error error = {0};
-    struct cpu_set there = {0};
-    int r;
-
-    if (o->file->n_buffers != 1 || buffer->is_text)
-        return 0;
-    for (unsigned i = 0; i < buffer->n_cpus; i++)
-        if (buffer->cpus[i].size > 0)
-            cpu_set_add(&there, (uint32_t)buffer->cpus[i].cpu);
-    if (cpu_set_count(&there) >= MAX(buffer->n_cpus, o->file->n_cpus))
-        return 0;
-    look.catalogue = &catalogue;
-    look.error = &error;
-    r = open_buffers(&look);
-    /* Why it cannot be opened is reported when it is. */
-    if (r >= 0)
-        r = ftrace_named_cpus(look.sources, look.n_sources, &named);
-    free_sources(&look);
-    kernel_events_unref(look.events);
-    catalogue_done(&catalogue);
-    for (uint32_t cpu = cpu_set_next(&named, 0); cpu < MAX(buffer->n_cpus, o->file->n_cpus);
-         cpu = cpu_set_next(&named, cpu + 1))
-        if (!cpu_set_has(&there, cpu))
-            cpu_set_add(&o->lost, cpu);
-    return r == -ENOMEM ? error_set(o->error, r, o->name, "out of memory") : 0;
-}
-
-int trace_dat_open(struct input *in, const char *name, enum layer layer,
+int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,
                    struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct cpu_set *ret_lost,
-                   struct error *error)
+                   struct source ***ret_sources, unsigned *ret_n, struct error *error)
 {
-    struct opening o = {
-        .name = name, .layer = layer, .catalogue = catalogue, .options = options, .error = error};
+    struct opening o = {.name = name,
+                        .layer = layer,
+                        .lost = lost,
+                        .catalogue = catalogue,
+                        .options = options,
+                        .error = error};
     int r;
 
     r = dat_file_open(in, name, &o.file, error);
     if (r < 0)
         return r;
-    r = find_lost(&o);
-    if (r == 0)
-        r = open_buffers(&o);
+    r = open_buffers(&o);
     kernel_events_unref(o.events);
     dat_file_unref(o.file);
     if (r < 0) {
-        free_sources(&o);
+        while (o.n_sources > 0)
+            source_free(o.sources[--o.n_sources]);
+        free(o.sources);
         return r;
     }
     *ret_sources = o.sources;
     *ret_n = o.n_sources;
-    if (ret_lost)
-        *ret_lost = o.lost;
     return 0;
 }

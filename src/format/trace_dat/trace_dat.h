@@ -54,10 +54,8 @@
 bool trace_dat_is(const uint8_t *head, size_t size);
 
 /* A source per CPU and buffer that has pages, and per buffer an origin of its own, of LAYER and with the path NAME (of a further buffer
- * "NAME:BUFFER"). A CPU of the only buffer that events name and that has no pages has a source, too, as what it did is unknown, and is
- * in RET_LOST (may be NULL). Times are nanoseconds if the file says how to make them so. Takes IN over, also when it fails; it must be
- * seekable. The array is from malloc. */
-int trace_dat_open(struct input *in, const char *name, enum layer layer,
+ * "NAME:BUFFER"). The CPUs in LOST (NULL: none) that have no pages have a source, too: what they did is unknown. Times are nanoseconds if
+ * the file says how to make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
+int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,
                    struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct cpu_set *ret_lost,
-                   struct error *error);
+                   struct source ***ret_sources, unsigned *ret_n, struct error *error);
