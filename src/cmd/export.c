@@ -159,6 +159,16 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     return walk_end(walk, &options->open, status);
 }
 
+/* What is exported of kernels is of certain threads: no state follows from their switches alone. */
+static void note_threads(const struct export_verb_options *options, struct trace *trace)
+{
+    for (unsigned i = 0; options->select.pids.n > 0 && i < trace->catalogue.n_origins; i++) {
+        struct origin *origin = trace->catalogue.origins[i];
+
+        origin->threads_only |= origin->layer == LAYER_GUEST || origin->layer == LAYER_HOST;
+    }
+}
+
 static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, const struct pairs *pairs,
                         struct clickhouse_request *request, char **paths, int n,
@@ -210,6 +220,7 @@ static int export_trace(const struct export_verb_options *options,
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)
         return cli_no_memory();
+    note_threads(options, trace);
     if (format->open(&export_options, &sink, &error) < 0) {
         cli_print_error(&error);
     } else if (request->is_complete) {

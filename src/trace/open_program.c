@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Traces in CTF: what programs that link libstrata wrote, and other tracers'. */
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/ctf/ctf.h"
+#include "trace/left_out.h"
 #include "trace/open.h"
 
 /* Whether FILE of the manifest is the file NAME of the directory of CTX's source; NULL: is in it. */
@@ -43,8 +46,31 @@ static bool lacks_stream(const struct open_ctx *ctx)
     return lacks;
 }
 
+/* What perf was told to leave out of what it converted, which is read for that once before. -ENOMEM. */
+static int find_left_out(const struct open_ctx *ctx, const char *const *dirs,
+                         const struct reader_options *options, struct left_out *ret)
+{
+    struct catalogue catalogue = {0};
+    struct source **sources = NULL;
+    struct error error = {0};
+    unsigned n = 0;
+    int r;
+
+    r = ctf_open_dirs(dirs, MAX(ctx->n_dirs, 1u), &catalogue, options, &sources, &n, &error);
+    /* Why it cannot be opened is reported when it is. */
+    if (r >= 0)
+        r = left_out_find(sources, n, ret);
+    for (unsigned i = 0; i < n; i++)
+        source_free(sources[i]);
+    free(sources);
+    catalogue_done(&catalogue);
+    return r == -ENOMEM ? r : 0;
+}
+
 int open_ctf_dir(struct open_ctx *ctx, struct error *error)
 {
+    unsigned first_origin = ctx->trace->catalogue.n_origins;
+    struct left_out left_out = {0};
     const char *const *dirs = ctx->n_dirs ? ctx->dirs : &ctx->path;
     struct reader_options options = ctx->reader;
     struct source **sources;
@@ -61,7 +87,17 @@ int open_ctf_dir(struct open_ctx *ctx, struct error *error)
     if (r < 0)
         return r;
     open_ctx_set(ctx, sources, n);
-    if (!ctx->is_cut || !lacks_stream(ctx))
+    if (!ctx->recorded && ctx->trace->catalogue.n_origins == first_origin + 1) {
+        struct origin *origin = ctx->trace->catalogue.origins[first_origin];
+
+        /* Of perf (format/ctf/trace.c). */
+        if (origin->lost_uncounted && find_left_out(ctx, dirs, &options, &left_out) < 0)
+            return error_set(error, -ENOMEM, NULL, "out of memory");
+        origin->threads_only |= left_out.threads;
+        if (known_cpus_note(ctx, &left_out.cpus) < 0)
+            return error_set(error, -ENOMEM, NULL, "out of memory");
+    }
+    if (!ctx->recorded || !ctx->is_cut || !lacks_stream(ctx))
         return 0;
     r = open_nothing(ctx);
     return r < 0 ? error_set(error, r, NULL, "out of memory") : recorded_cut_add(ctx);

@@ -99,3 +99,16 @@ for verb in stat summary latency irq io exits 'sched --by cpu'; do
     "$strata" $verb perf >out 2>&1
     grep -q 'events may be missing; how many is not known' out || fail "$verb: $(cat out)"
 done
+
+# What is exported of some threads says so; where perf wrote it, its events show it.
+case="of some threads"
+xz -dc "$DATA/perf/packed.data.xz" >packed.data
+for format in ctf trace.dat; do
+    "$strata" export --to $format --pid 133 -o threads.$format packed.data 2>err || fail "$(cat err)"
+    "$strata" info threads.$format >out 2>err || fail "$(cat err)"
+    grep -q '^  lost  *unknown: certain threads alone were recorded$' out || fail "$format: $(cat out)"
+    ! "$strata" sched threads.$format >out 2>err || fail "$format: states of some threads: $(cat out)"
+done
+sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/; /source_0_threads_only/d' threads.ctf/metadata
+! "$strata" sched threads.ctf >out 2>err || fail "perf's CTF of some threads: $(cat out)"
+grep -qFx 'strata: threads.ctf: certain threads alone were recorded: what these and others did meanwhile is unknown' err || fail "$(cat err)"

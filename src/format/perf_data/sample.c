@@ -261,7 +261,7 @@ static _cold_ int put_left_out(struct perf_data *perf, int64_t time)
 
     for (unsigned i = 0; i < perf->attrs.n; i++)
         perf->is_sampled |= perf->attrs.list[i]->is_sampled;
-    perf->origin->kernel.origin.threads_only = perf->attrs.has_threads;
+    perf->origin->kernel.origin.threads_only |= perf->attrs.has_threads;
     if (!perf->is_sampled)
         return put_unrecorded(perf, time);
     if (n == 0)
