@@ -413,6 +413,28 @@ for name in raw raw2 hex bin; do
         fail "$name: $(cat err)"
 done
 
+case="options that are off, and a tracer that is not read"
+printf '# tracer: function_graph\n#\n#  DURATION                  FUNCTION CALLS\n#   |   |                     |   |   |   |\n! 132.609 us  |  mutex_unlock();\n' >funcgraph-cpu.txt
+printf '# tracer: function_graph\n#\n# CPU               FUNCTION CALLS\n# |                 |   |   |   |\n 1) mutex_unlock();\n' >funcgraph-duration.txt
+printf '# tracer: nop\n#\nsys_exit: NR 257 = 3\nsys_enter: NR 72 (1, 1, 0, 1b6, 0, 20)\n' >context-info.txt
+for name in funcgraph-cpu funcgraph-duration context-info; do
+    ! "$strata" report $name.txt >out 2>err || fail "$name: it is read"
+    grep -q "^strata: $name.txt: without the tracer's option $name, .*; 'echo 1 >/sys/kernel/tracing/options/$name' and read the trace again$" err ||
+        fail "$name: $(cat err)"
+done
+printf '# tracer: blk\n#\n              dd-199     [001] d..1.    47.525019: 254,0    Q  RA 0 + 32 [dd]\n' >blk.txt
+! "$strata" report blk.txt >out 2>err || fail "blk: it is read"
+grep -q '^strata: blk.txt: the tracer blk wrote it, which is not read; ' err || fail "blk: $(cat err)"
+
+case="ticks that leave no room before them"
+{
+    echo 'cpus=2'
+    echo '             cc1-325   [000]1079461359090: sched_stat_runtime:   comm=cc1 pid=325 runtime=2199543 [ns]'
+    echo '             cc1-325   [001]1079461364249: sched_switch:         cc1:325 [130] R ==> trace-cmd:24205 [94]'
+} >ticks.txt
+"$strata" report -f json --cpu-hz 1e9 ticks.txt 2>err | jq -c '[.time_ns, .cpu, .pid, .event]' >got
+printf '[1079461359090,0,325,"sched_stat_runtime"]\n[1079461364249,1,325,"sched_switch"]\n' | diff - got || fail "$(cat err)"
+
 # What trace-cmd prints of a trace.dat that strata exports.
 if command -v trace-cmd >/dev/null; then
     case="trace-cmd report"

@@ -141,8 +141,29 @@ static bool has_no_fields(const struct kernel_line *line)
 
 #define USE "; use perf script without -F, or with -F comm,tid,cpu,time,event,trace"
 
+/* The option of function_graph that is off, so that lines do not have what a head of it names otherwise. NULL: none. */
+static const char *graph_option_of(const char *text, size_t len)
+{
+    if (len == 0 || *text != '#' || !memmem(text, len, "FUNCTION CALLS", 14))
+        return NULL;
+    if (!memmem(text, len, "CPU", 3))
+        return "funcgraph-cpu";
+    return memmem(text, len, "DURATION", 8) ? NULL : "funcgraph-duration";
+}
+
+/* "sys_exit: NR 257 = 3": the event alone, as without the option context-info. */
+static bool is_without_context(const char *text, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && (is_digit(text[n]) || (text[n] >= 'a' && text[n] <= 'z') || text[n] == '_'))
+        n++;
+    return n > 0 && n + 1 < len && text[n] == ':' && text[n + 1] == ' ';
+}
+
 const char *kernel_form_refused(const char *head, size_t n, char *message, size_t size)
 {
+    bool is_of_tracer = begins(head, n, "# tracer: ");
     const char *p = head;
     const char *option;
     const char *end = head + n;
@@ -162,6 +183,20 @@ const char *kernel_form_refused(const char *head, size_t n, char *message, size_
             snprintf(message, size,
                      "the tracer's option %s wrote it, which is not read, as it has no names of "
                      "events; 'echo 0 >/sys/kernel/tracing/options/%s' and read the trace again",
+                     option, option);
+            return message;
+        }
+        if (is_of_tracer && begins(p, len, "# tracer: blk"))
+            return "the tracer blk wrote it, which is not read; 'echo 1 "
+                   ">/sys/kernel/tracing/events/block/enable' with the tracer nop traces the same";
+        option = is_of_tracer ? graph_option_of(p, len) : NULL;
+        if (!option && is_of_tracer && before == TIME_UNKNOWN && newline &&
+            is_without_context(p, len))
+            option = "context-info";
+        if (option) {
+            snprintf(message, size,
+                     "without the tracer's option %s, lines say too little to be read; 'echo 1 "
+                     ">/sys/kernel/tracing/options/%s' and read the trace again",
                      option, option);
             return message;
         }

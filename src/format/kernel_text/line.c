@@ -478,7 +478,8 @@ static bool find_cpu(const char **p, const char *text, const char *end, struct r
     for (; (*p = memchr(*p, '[', (size_t)(end - *p))); ++*p) {
         *rest = (struct rest){*p + 1, end};
         if (!take_number(rest, &cpu) || cpu > 65535 || !take(rest, "]") || rest->p == rest->end ||
-            *rest->p != ' ' || (*p > text && (*p)[-1] != ' '))
+            /* Ticks of 13 digits leave no room. */
+            (*rest->p != ' ' && !is_digit(*rest->p)) || (*p > text && (*p)[-1] != ' '))
             continue;
         *ret = (int32_t)cpu;
         return true;
