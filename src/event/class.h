@@ -135,7 +135,6 @@ struct origin {
     /* Name of the virtual machine whose monitor thread PID is of; NULL: of none that is known. NULL: no monitor's threads
      * are known. */
     const char *(*vm_name)(const struct origin *origin, int32_t pid);
-    bool vms_are_named; /* vm_name() has the name that the user gave to a machine */
     /* Identifies the virtual machine in which a guest's kernel runs, or with vm_of() the one whose monitor's thread PID is: equal where it is
      * the same. NULL: not known. Not followed; lives as long as the trace. */
     const void *vm;
@@ -145,6 +144,7 @@ struct origin {
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
     unsigned n_cpus;                    /* 0: not in the format */
+    bool vms_are_named;                 /* vm_name() has the name that the user gave to a machine */
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
     /* The tracer recorded certain threads only, and not all that concerns them: no state follows from its switches. */
@@ -158,14 +158,14 @@ struct origin {
     bool is_cut;
     /* It is still being recorded: of a CPU, what came after its last event may not be here yet. */
     bool is_live;
+    /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
+    bool lost_uncounted;
     /* What is stated of its clock is refuted (trace/clocks.h): by how much its times are wrong is not known. */
     bool is_error_refuted;
     /* By how much a duration between two of its events may be wrong at most (event/clock_error.h): this part of it, as the rate of
      * its clock is not known more exactly, and so many ns, such as what its times lack of their last digits. 0: it is exact. */
     double rate_error;
     uint32_t duration_error_ns;
-    /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
-    bool lost_uncounted;
     /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */
     uint64_t lost;
     /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */

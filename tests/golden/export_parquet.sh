@@ -2,6 +2,7 @@
 # strata export --to parquet: what a reader of its own finds in the files, and the same bytes again.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/kernel_capture.sh"
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
@@ -31,9 +32,10 @@ done
 grep -q 'xen.raw: times are ticks .*; give --cpu-hz=HZ$' err || fail "the message is: $(cat err)"
 [ ! -e ticks ] || fail "left a directory"
 # A rate that the user states is that of a time stamp counter.
-printf '# tracer: nop\n          cat-9   [003] ...1 123456789: sys_exit: NR 0 = -11\n' >ticks.txt
-"$strata" export --to parquet --host a --cpu-hz 1G -o ticks ticks.txt 2>err && fail "exported ticks as nanoseconds"
-grep -q 'ticks.txt: times are ticks .*; --to sqlite, csv and ctf keep ticks$' err || fail "the message is: $(cat err)"
+kernel_capture local counts
+sed -i 's/\[local\]/local/; s/counter/[counter]/' counts/guest/trace_clock
+"$strata" export --to parquet --host a --cpu-hz 1G -o ticks counts 2>err && fail "exported ticks as nanoseconds"
+grep -q 'counts: times are ticks .*; --to sqlite, csv and ctf keep ticks$' err || fail "the message is: $(cat err)"
 
 # A killed export leaves nothing that the patterns of data/questions/duckdb/tables.sql find.
 mkdir fleet
