@@ -229,7 +229,7 @@ static int export_trace(const struct export_verb_options *options,
         export_unknown_init(&unknown, format->traits, sink);
         losses_sink_init(&counter, &unknown.sink);
         if (options->select.cpus.n > 0)
-            walk.left_out_sink = sink;
+            walk.unselected_sink = sink;
         status = walk_and_keep(options, &walk, &counter, output);
         if (status == EXIT_SUCCESS || status == EXIT_LOSSES)
             export_unknown_tell(&unknown, trace->inputs[0].path);

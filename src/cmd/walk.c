@@ -348,11 +348,11 @@ static int put_failed(const struct sink *sink, int r, struct error *error)
 }
 
 /* The CPUs that are left out so far, before what is put at TIME. */
-static int put_left_out(struct walk *walk, int64_t time, struct error *error)
+static int put_unselected(struct walk *walk, int64_t time, struct error *error)
 {
-    int r = left_out_put(&walk->left_out, walk->left_out_sink, time);
+    int r = unselected_cpus_put(&walk->unselected_cpus, walk->unselected_sink, time);
 
-    return r < 0 ? put_failed(walk->left_out_sink, r, error) : 0;
+    return r < 0 ? put_failed(walk->unselected_sink, r, error) : 0;
 }
 
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
@@ -378,8 +378,9 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         if (r == 0)
             r = open_losses_put(&walk->open_losses, walk->selection, items + i, (unsigned)run,
                                 false);
-        if (r == 0 && unlikely(walk->left_out_sink != NULL))
-            r = left_out_note(&walk->left_out, walk->selection, items + skipped, i - skipped);
+        if (r == 0 && unlikely(walk->unselected_sink != NULL))
+            r = unselected_cpus_note(&walk->unselected_cpus, walk->selection, items + skipped,
+                                     i - skipped);
         if (r < 0)
             return error_set(error, r, NULL, "out of memory");
         if (run == 0)
@@ -391,8 +392,8 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         if (unlikely(walk->stopped && *walk->stopped))
             return error_set(error, -EINTR, NULL,
                              "stopped by a signal; what was read up to here is exported");
-        if (unlikely(walk->left_out_sink != NULL) &&
-            (r = put_left_out(walk, items[i].time, error)) < 0)
+        if (unlikely(walk->unselected_sink != NULL) &&
+            (r = put_unselected(walk, items[i].time, error)) < 0)
             return r;
         r = sink_put(walk->sink, items + i, (unsigned)run);
         if (r < 0)
@@ -492,10 +493,10 @@ int walk_through(struct walk *walk)
     trace_stop_ahead(trace);
     if (r >= 0)
         r = put_open_losses(walk, &error);
-    if (r >= 0 && walk->left_out_sink && walk->has_selected)
-        r = put_left_out(walk, walk->last_selected, &error);
+    if (r >= 0 && walk->unselected_sink && walk->has_selected)
+        r = put_unselected(walk, walk->last_selected, &error);
     open_losses_done(&walk->open_losses);
-    left_out_done(&walk->left_out);
+    unselected_cpus_done(&walk->unselected_cpus);
     if (r >= 0)
         r = flush(walk, &error);
     else

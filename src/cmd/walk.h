@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/select_options.h"
-#include "cmd/left_out.h"
+#include "cmd/unselected_cpus.h"
 #include "event/open_losses.h"
 #include "print/json_writer.h"
 #include "trace/trace.h"
@@ -78,7 +78,8 @@ struct walk {
         again; /* the trace was read before: what was reported of all of it is not reported again */
     bool draws; /* SINK writes to OUT as it goes, rather than at the end */
     struct sink *sink;
-    struct sink *left_out_sink; /* gets a loss of each CPU that --cpu leaves out; NULL: none does */
+    struct sink
+        *unselected_sink; /* gets a loss of each CPU that --cpu leaves out; NULL: none does */
     /* The losses that SINK counts, and those by layer (or NULL). After the last item, walk_through() adds what only the
      * recorders know. */
     struct losses *losses;
@@ -95,7 +96,7 @@ struct walk {
     int64_t first_time, last_time; /* of events, in ticks of the clock */
     int64_t last_selected;         /* item */
     struct open_losses open_losses;
-    struct left_out left_out;
+    struct unselected_cpus unselected_cpus;
     struct clock clock;
 };
 

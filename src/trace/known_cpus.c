@@ -72,15 +72,8 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
         return 0;
     r = ftrace_open(files, ctx->path, LAYER_GUEST, &catalogue, &ctx->options->reader, &sources, &n,
                     &error);
-    /* Why it cannot be opened is reported when it is. */
-    if (r >= 0)
-        r = left_out_find(sources, n, &left_out);
-    for (unsigned i = 0; i < n; i++)
-        source_free(sources[i]);
-    free(sources);
-    catalogue_done(&catalogue);
-    if (r == -ENOMEM)
-        return r;
+    if (left_out_find_in(r, sources, n, &catalogue, &left_out) < 0)
+        return -ENOMEM;
     if (cpu_set_count(&left_out.named) == 0) {
         for (unsigned i = 0; i < files->n_raws; i++)
             last = MAX(last, (uint32_t)MAX(files->raws[i].cpu, 0));

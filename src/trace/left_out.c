@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/ticks.h"
+#include "event/catalogue.h"
 #include "event/value.h"
 
 #define EVENTS_MAX (1u << 17)
@@ -288,4 +289,16 @@ int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
     arena_done(&search->arena);
     free(search);
     return r;
+}
+
+int left_out_find_in(int r, struct source **sources, unsigned n, struct catalogue *catalogue,
+                     struct left_out *ret)
+{
+    if (r >= 0)
+        r = left_out_find(sources, n, ret);
+    for (unsigned i = 0; i < n; i++)
+        source_free(sources[i]);
+    free(sources);
+    catalogue_done(catalogue);
+    return r == -ENOMEM ? r : 0;
 }

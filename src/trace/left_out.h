@@ -17,6 +17,7 @@
  * A selection that leaves no such trace is not found. */
 
 #include "base/cpu_set.h"
+#include "event/catalogue.h"
 #include "event/source.h"
 
 struct left_out {
@@ -32,3 +33,7 @@ struct left_out {
 /* Looks through the first events of the N SOURCES, of one kernel: one, or one for each CPU. 0, -ENOMEM; of a source that cannot be read
  * on, what it had before. */
 int left_out_find(struct source **sources, unsigned n, struct left_out *ret);
+/* The same of what was opened once more to be looked through, into CATALOGUE, with the result R; frees it. Why it cannot be opened is
+ * reported when it is. */
+int left_out_find_in(int r, struct source **sources, unsigned n, struct catalogue *catalogue,
+                     struct left_out *ret);

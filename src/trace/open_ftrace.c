@@ -98,16 +98,11 @@ static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret
     *ret = (struct left_out){0};
     if (ctx->recorded || !open_again(ctx, &in))
         return 0;
-    /* Why it cannot be opened is reported when it is. */
     r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, &catalogue, &ctx->options->reader,
                        &sources, &n, &error);
-    if (r >= 0 && catalogue.n_origins == 1)
-        r = left_out_find(sources, n, ret);
-    for (unsigned i = 0; i < n; i++)
-        source_free(sources[i]);
-    free(sources);
-    catalogue_done(&catalogue);
-    return r == -ENOMEM ? r : 0;
+    if (r >= 0 && catalogue.n_origins != 1)
+        r = -ENOTSUP; /* which of several kernels or instances lacks what cannot be told */
+    return left_out_find_in(r, sources, n, &catalogue, ret);
 }
 
 /* The kernel recorded some threads, from the origin FIRST on. -ENOMEM. */

@@ -57,14 +57,7 @@ static int find_left_out(const struct open_ctx *ctx, const char *const *dirs,
     int r;
 
     r = ctf_open_dirs(dirs, MAX(ctx->n_dirs, 1u), &catalogue, options, &sources, &n, &error);
-    /* Why it cannot be opened is reported when it is. */
-    if (r >= 0)
-        r = left_out_find(sources, n, ret);
-    for (unsigned i = 0; i < n; i++)
-        source_free(sources[i]);
-    free(sources);
-    catalogue_done(&catalogue);
-    return r == -ENOMEM ? r : 0;
+    return left_out_find_in(r, sources, n, &catalogue, ret);
 }
 
 int open_ctf_dir(struct open_ctx *ctx, struct error *error)

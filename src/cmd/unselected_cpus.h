@@ -7,20 +7,20 @@
 #include "event/select.h"
 #include "event/sink.h"
 
-struct left_out_source;
+struct unselected_source;
 
 /* Zeros are none. */
-struct left_out {
-    struct left_out_source *sources;
+struct unselected_cpus {
+    struct unselected_source *sources;
     unsigned n;
     bool has_new; /* CPUs that were seen and have no loss yet */
     int64_t first;
     bool has_first;
 };
 
-void left_out_done(struct left_out *left_out);
+void unselected_cpus_done(struct unselected_cpus *unselected_cpus);
 /* Looks through the next items of the trace, selected or not. 0, -ENOMEM. */
-int left_out_note(struct left_out *left_out, const struct selection *selection,
-                  const struct item *items, unsigned n);
+int unselected_cpus_note(struct unselected_cpus *unselected_cpus, const struct selection *selection,
+                         const struct item *items, unsigned n);
 /* Puts the losses of CPUs that are new to SINK. Before the items at TIME are put. */
-int left_out_put(struct left_out *left_out, struct sink *sink, int64_t time);
+int unselected_cpus_put(struct unselected_cpus *unselected_cpus, struct sink *sink, int64_t time);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/left_out.h"
+#include "cmd/unselected_cpus.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,37 +7,38 @@
 #include "base/cpu_set.h"
 #include "base/macro.h"
 
-struct left_out_source {
+struct unselected_source {
     const struct origin *origin;
     struct cpu_set seen, put;
 };
 
-void left_out_done(struct left_out *left_out)
+void unselected_cpus_done(struct unselected_cpus *unselected_cpus)
 {
-    free(left_out->sources);
-    *left_out = (struct left_out){0};
+    free(unselected_cpus->sources);
+    *unselected_cpus = (struct unselected_cpus){0};
 }
 
-static struct left_out_source *get_source(struct left_out *left_out, const struct origin *origin)
+static struct unselected_source *get_source(struct unselected_cpus *unselected_cpus,
+                                            const struct origin *origin)
 {
-    struct left_out_source *more;
+    struct unselected_source *more;
 
-    for (unsigned i = left_out->n; i > 0; i--)
-        if (left_out->sources[i - 1].origin == origin)
-            return &left_out->sources[i - 1];
-    more = realloc(left_out->sources, (left_out->n + 1) * sizeof *more);
+    for (unsigned i = unselected_cpus->n; i > 0; i--)
+        if (unselected_cpus->sources[i - 1].origin == origin)
+            return &unselected_cpus->sources[i - 1];
+    more = realloc(unselected_cpus->sources, (unselected_cpus->n + 1) * sizeof *more);
     if (!more)
         return NULL;
-    left_out->sources = more;
-    more[left_out->n] = (struct left_out_source){.origin = origin};
-    return &more[left_out->n++];
+    unselected_cpus->sources = more;
+    more[unselected_cpus->n] = (struct unselected_source){.origin = origin};
+    return &more[unselected_cpus->n++];
 }
 
-int left_out_note(struct left_out *left_out, const struct selection *selection,
-                  const struct item *items, unsigned n)
+int unselected_cpus_note(struct unselected_cpus *unselected_cpus, const struct selection *selection,
+                         const struct item *items, unsigned n)
 {
     const struct select_options *options = selection->options;
-    struct left_out_source *source = NULL;
+    struct unselected_source *source = NULL;
 
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
@@ -47,35 +48,35 @@ int left_out_note(struct left_out *left_out, const struct selection *selection,
             (options->layers && !(options->layers >> item->origin->layer & 1)))
             continue;
         if (!source || source->origin != item->origin)
-            source = get_source(left_out, item->origin);
+            source = get_source(unselected_cpus, item->origin);
         if (!source)
             return -ENOMEM;
         if (!cpu_set_has(&source->seen, (uint32_t)item->cpu)) {
             cpu_set_add(&source->seen, (uint32_t)item->cpu);
-            left_out->has_new = true;
+            unselected_cpus->has_new = true;
         }
     }
     return 0;
 }
 
-int left_out_put(struct left_out *left_out, struct sink *sink, int64_t time)
+int unselected_cpus_put(struct unselected_cpus *unselected_cpus, struct sink *sink, int64_t time)
 {
-    if (!left_out->has_first) {
-        left_out->has_first = true;
-        left_out->first = time;
+    if (!unselected_cpus->has_first) {
+        unselected_cpus->has_first = true;
+        unselected_cpus->first = time;
     }
-    if (likely(!left_out->has_new))
+    if (likely(!unselected_cpus->has_new))
         return 0;
-    left_out->has_new = false;
-    for (unsigned i = 0; i < left_out->n; i++) {
-        struct left_out_source *source = &left_out->sources[i];
+    unselected_cpus->has_new = false;
+    for (unsigned i = 0; i < unselected_cpus->n; i++) {
+        struct unselected_source *source = &unselected_cpus->sources[i];
 
         for (uint32_t cpu = cpu_set_next(&source->seen, 0); cpu < CPU_SET_MAX;
              cpu = cpu_set_next(&source->seen, cpu + 1)) {
             const struct item loss = {.kind = ITEM_LOSS,
                                       .origin = source->origin,
                                       .time = time,
-                                      .since = left_out->first,
+                                      .since = unselected_cpus->first,
                                       .cpu = (int32_t)cpu,
                                       .pid = PID_UNKNOWN,
                                       .vcpu = VCPU_UNKNOWN,
