@@ -12,11 +12,11 @@
 
 #include "base/macro.h"
 #include "bytes.h"
-#include "record/agent/guest_boot.h"
-#include "record/agent/guest_channel.h"
-#include "record/agent/guests_clock.h"
-#include "record/agent/guests_internal.h"
-#include "record/agent/guests_manifest.h"
+#include "record/kernel/guest_boot.h"
+#include "record/kernel/guest_channel.h"
+#include "record/kernel/guests_clock.h"
+#include "record/kernel/guests_internal.h"
+#include "record/kernel/guests_manifest.h"
 
 /* The collector with the packets of a confined process that a guest has taken over. The first byte selects whether
  * the collector keeps files (bit 0); then come steps:

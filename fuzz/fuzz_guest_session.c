@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 #include "bytes.h"
-#include "record/agent/guest_session.h"
+#include "record/kernel/guest_session.h"
 #include "tracedir/tracefs_copy.h"
 
 /* The host's session with a guest that says anything. The first byte is what is asked of it; then come

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
 #include "control/qmp.h"
-#include "record/qemu/left.h"
+#include "record/qemu/leftover.h"
 #include "record/qemu/running.h"
 
 struct target {
@@ -268,14 +268,14 @@ static int restore(void *p, unsigned n, char **arguments)
         cli_error("cannot see which process serves this monitor; run this as its user, or as root");
         return EXIT_FAILURE;
     }
-    r = qemu_running_claim(pid, runtime, &claim, &error);
+    r = qemu_process_claim(pid, runtime, &claim, &error);
     if (r < 0)
         return tell(r, &error);
-    r = qemu_left_find(runtime, pid, &left);
+    r = qemu_leftover_find(runtime, pid, &left);
     if (r < 0)
         r = error_set(&error, r, NULL, "out of memory");
     else
-        r = qemu_left_undo(&left, target->qmp, target->domain, runtime, true, &any, &error);
+        r = qemu_leftover_undo(&left, target->qmp, target->domain, runtime, true, &any, &error);
     qemu_restore_done(&left);
     close(claim);
     if (r < 0)

@@ -237,7 +237,7 @@ static bool has_control_socket(pid_t pid)
     return client_open(getenv("XDG_RUNTIME_DIR"), pid, &client, NULL) >= 0;
 }
 
-static int in_domain(const struct qemu_running *running, const struct ctl_request *request)
+static int in_domain(const struct qemu_process *running, const struct ctl_request *request)
 {
     _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;
     struct error error = {0};
@@ -248,14 +248,14 @@ static int in_domain(const struct qemu_running *running, const struct ctl_reques
     return EXIT_FAILURE;
 }
 
-static int in_qemu(const struct qemu_running *running, const struct ctl_request *request)
+static int in_qemu(const struct qemu_process *running, const struct ctl_request *request)
 {
     struct error error = {0};
     const char *socket;
 
     if (running->libvirt && running->n_qmp == 0)
         return in_domain(running, request);
-    if (qemu_running_monitor(running, &socket, &error) >= 0)
+    if (qemu_process_monitor(running, &socket, &error) >= 0)
         return ctl_qmp(socket, request);
     cli_print_error(&error);
     return EXIT_FAILURE;
@@ -264,15 +264,15 @@ static int in_qemu(const struct qemu_running *running, const struct ctl_request 
 /* A process: a QEMU, or a program that links libstrata. */
 static int in_process(pid_t pid, const struct ctl_request *request)
 {
-    struct qemu_running running;
+    struct qemu_process running;
     char word[16];
     int status;
 
     snprintf(word, sizeof word, "%ld", (long)pid);
-    if (qemu_running_open(pid, &running, NULL) < 0)
+    if (qemu_process_open(pid, &running, NULL) < 0)
         return ctl_process(word, request);
     status = has_control_socket(pid) ? ctl_process(word, request) : in_qemu(&running, request);
-    qemu_running_done(&running);
+    qemu_process_done(&running);
     return status;
 }
 

@@ -98,10 +98,10 @@ static bool is_traced_program(pid_t pid)
 /* How process PID can be recorded. */
 static int refuse_process(pid_t pid)
 {
-    struct qemu_running running;
+    struct qemu_process running;
     long number = (long)pid;
 
-    if (qemu_running_open(pid, &running, NULL) >= 0) {
+    if (qemu_process_open(pid, &running, NULL) >= 0) {
         const char *name = running.name ? running.name : "QEMU";
 
         if (running.libvirt && running.name)
@@ -112,7 +112,7 @@ static int refuse_process(pid_t pid)
             cli_error("process %ld, '%s', is not being recorded; record it with: strata record "
                       "--flight=5m,2G --attach %ld -o DIR",
                       number, name, number);
-        qemu_running_done(&running);
+        qemu_process_done(&running);
     } else if (is_traced_program(pid)) {
         cli_error("process %ld is not being recorded; record it with: strata record "
                   "--flight=5m,2G --attach %ld -o DIR",
@@ -147,7 +147,7 @@ struct name_search {
     unsigned n;
 };
 
-static int find_name(const struct qemu_running *running, void *userdata)
+static int find_name(const struct qemu_process *running, void *userdata)
 {
     struct name_search *search = userdata;
 
@@ -162,7 +162,7 @@ int find_qemu_by_name(const char *name, pid_t *ret_pid)
 {
     struct name_search search = {.name = name};
 
-    (void)qemu_running_foreach(find_name, &search);
+    (void)qemu_process_foreach(find_name, &search);
     if (search.n > 1) {
         cli_error("%u QEMUs are called '%s'; give a process ID ('strata list' shows them)",
                   search.n, name);

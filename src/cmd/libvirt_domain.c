@@ -18,7 +18,7 @@ int libvirt_find_domain(const char *uri, const char *word, struct libvirt_domain
 }
 
 /* The directory of a domain has its number in its name: "domain-3-web". */
-bool libvirt_domain_is(const struct libvirt_domain *domain, const struct qemu_running *running)
+bool libvirt_domain_is(const struct libvirt_domain *domain, const struct qemu_process *running)
 {
     const char *slash = running->libvirt ? strrchr(running->libvirt, '/') : NULL;
     char start[32];
@@ -29,7 +29,7 @@ bool libvirt_domain_is(const struct libvirt_domain *domain, const struct qemu_ru
     return !slash || strncmp(slash, start, strlen(start)) == 0;
 }
 
-int libvirt_find_domain_of(const char *uri, const struct qemu_running *running,
+int libvirt_find_domain_of(const char *uri, const struct qemu_process *running,
                            struct libvirt_domain **ret, struct error *error)
 {
     _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;

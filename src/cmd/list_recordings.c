@@ -211,14 +211,14 @@ static void set_command(struct table *table, const char *command, const char *op
     shell_put_word(cell, operand);
 }
 
-static int put_qemu(const struct qemu_running *running, void *userdata)
+static int put_qemu(const struct qemu_process *running, void *userdata)
 {
     struct recordings *recordings = userdata;
     struct table *table = &recordings->list->table;
     const char *trace = find_trace(recordings, running->pid);
     const char *slash = strrchr(running->program, '/');
 
-    list_begin_row(recordings->list, running->pid, "qemu", qemu_running_since(running));
+    list_begin_row(recordings->list, running->pid, "qemu", qemu_process_since(running));
     table_str(table, LIST_PROGRAM, running->program);
     table_str(table, LIST_NAME, running->name);
     table_str(table, LIST_DIRECTORY, trace);
@@ -254,7 +254,7 @@ int list_recordings(struct list *list, struct error *error)
     r = registry_foreach(getenv("XDG_RUNTIME_DIR"), put_recording, &recordings);
     list_begin_kind(list, "QEMU, HOW TO REACH IT");
     if (r >= 0)
-        r = qemu_running_foreach(put_qemu, &recordings);
+        r = qemu_process_foreach(put_qemu, &recordings);
     for (unsigned i = 0; i < recordings.n_recorded; i++)
         free(recordings.recorded[i].trace);
     free(recordings.recorded);

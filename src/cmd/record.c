@@ -251,7 +251,7 @@ static int record_command_line(const struct record_options *options, char **comm
 
 int record_beside(const struct record_options *options)
 {
-    bool leads = !options->xen && options->buffers.names.n == 0;
+    bool is_primary = !options->xen && options->buffers.names.n == 0;
     struct record_run run;
     bool is_unread;
     int status = record_triggers_check_subject(&options->triggers, RECORD_TRIGGERS_OTHER);
@@ -261,7 +261,7 @@ int record_beside(const struct record_options *options)
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
     cmd_raise_files(); /* a file for each CPU of each guest */
-    status = record_kernels_add(&run, leads, false, 0);
+    status = record_kernels_add(&run, is_primary, false, 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)

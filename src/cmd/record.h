@@ -79,10 +79,10 @@ int record_vm(const struct record_options *options, const char *program, unsigne
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
 /* The same of libvirt's domain --libvirt; of a process that libvirt has started. */
-struct qemu_running;
+struct qemu_process;
 int record_libvirt(const struct record_options *options);
 int record_libvirt_process(const struct record_options *options,
-                           const struct qemu_running *running);
+                           const struct qemu_process *running);
 /* One that runs, as HOW has it: `running`, `monitor`, `qmp`, `connection`, which it takes ownership of, and `domain`. */
 struct qemu_recorder_settings;
 int record_vm_running(const struct record_options *options,

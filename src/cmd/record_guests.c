@@ -14,7 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_kernel.h"
 #include "cmd/record_run.h"
-#include "record/agent/guest_recorder.h"
+#include "record/kernel/guest_recorder.h"
 
 #define GUESTS_MAX 1024u
 #define KEY_MAX 4096
@@ -470,12 +470,12 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
                : EXIT_SUCCESS;
 }
 
-int record_guests_add(struct record_run *run, bool leads)
+int record_guests_add(struct record_run *run, bool is_primary)
 {
     for (unsigned i = 0; i < record_guests_count(run); i++) {
         struct guest_recorder_settings settings = {
             .config = run->guests->configs[i],
-            .leads = leads,
+            .is_primary = is_primary,
         };
         struct record_item item = {.sum_up = sum_up};
 

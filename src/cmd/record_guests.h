@@ -45,7 +45,7 @@ void record_guests_free(struct record_guests *guests);
 unsigned record_guests_count(const struct record_run *run);
 const char *record_guests_name(const struct record_run *run, unsigned i);
 /* Adds a recorder for each. LEADS: they are what the recording is about. An exit status. */
-int record_guests_add(struct record_run *run, bool leads);
+int record_guests_add(struct record_run *run, bool is_primary);
 
 /* The name of the first guest of TEXT, "NAME=ENDPOINT", into NAME; returns the endpoint. N: how many there were before. */
 const char *record_guests_split(const char *text, unsigned n, char *name, size_t size);

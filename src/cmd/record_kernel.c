@@ -15,7 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_run.h"
 #include "proto/message.h"
-#include "record/agent/guest_recorder.h"
+#include "record/kernel/guest_recorder.h"
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
 #include "tracedir/manifest.h"
@@ -315,7 +315,7 @@ static int add_host(struct record_run *run, bool beside, pid_t pid)
     return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int record_kernels_add(struct record_run *run, bool leads, bool beside, pid_t pid)
+int record_kernels_add(struct record_run *run, bool is_primary, bool beside, pid_t pid)
 {
     int status = record_guests_choose(run);
 
@@ -324,6 +324,6 @@ int record_kernels_add(struct record_run *run, bool leads, bool beside, pid_t pi
     if (status == EXIT_SUCCESS)
         status = add_host(run, beside, pid);
     if (status == EXIT_SUCCESS)
-        status = record_guests_add(run, leads);
+        status = record_guests_add(run, is_primary);
     return status;
 }

@@ -4,7 +4,7 @@
 /* The kernels that `strata record` takes besides what it runs: a guest's, this machine's. */
 
 #include "cli/options.h"
-#include "record/agent/guests.h"
+#include "record/kernel/guests.h"
 
 /* Bytes of each CPU's buffer where none are given. */
 #define RECORD_KERNEL_BUFFER (UINT64_C(4) << 20)
@@ -44,4 +44,4 @@ bool record_kernel_is_cut(const struct guest *guest);
  * all others. LEADS: the recording is about guests. BESIDE: beside something else, which is recorded even if this machine's kernel
  * may not be traced. PID: the process that --host-threads means; 0: what the recording starts. An exit status. */
 struct record_run;
-int record_kernels_add(struct record_run *run, bool leads, bool beside, pid_t pid);
+int record_kernels_add(struct record_run *run, bool is_primary, bool beside, pid_t pid);

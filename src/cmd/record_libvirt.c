@@ -6,7 +6,7 @@
 #include "cmd/record.h"
 #include "record/qemu/recorder.h"
 
-static int record_domain(const struct record_options *options, const struct qemu_running *running,
+static int record_domain(const struct record_options *options, const struct qemu_process *running,
                          struct libvirt_domain *domain)
 {
     const struct qemu_recorder_settings how = {
@@ -25,7 +25,7 @@ struct search {
     pid_t pid; /* 0: not found */
 };
 
-static int find_process(const struct qemu_running *running, void *userdata)
+static int find_process(const struct qemu_process *running, void *userdata)
 {
     struct search *search = userdata;
 
@@ -39,7 +39,7 @@ int record_libvirt(const struct record_options *options)
 {
     _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;
     struct search search = {0};
-    struct qemu_running running;
+    struct qemu_process running;
     struct error error = {0};
     int status;
 
@@ -48,25 +48,25 @@ int record_libvirt(const struct record_options *options)
         return EXIT_FAILURE;
     }
     search.domain = domain;
-    (void)qemu_running_foreach(find_process, &search);
+    (void)qemu_process_foreach(find_process, &search);
     if (search.pid == 0) {
         cli_error("libvirt domain '%s': this user sees no QEMU of it on this machine; record on "
                   "the machine where it runs, as root",
                   libvirt_domain_name(domain));
         return EXIT_FAILURE;
     }
-    if (qemu_running_open(search.pid, &running, &error) < 0) {
+    if (qemu_process_open(search.pid, &running, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
     status = record_domain(options, &running, domain);
-    qemu_running_done(&running);
+    qemu_process_done(&running);
     return status;
 }
 
 /* ---- By the process ---- */
 
-int record_libvirt_process(const struct record_options *options, const struct qemu_running *running)
+int record_libvirt_process(const struct record_options *options, const struct qemu_process *running)
 {
     _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;
     struct error error = {0};

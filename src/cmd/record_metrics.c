@@ -232,7 +232,7 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
 {
     struct metrics_recorder *self = self_of(recorder);
 
-    if (stop->urgency >= RECORDER_HURRY) {
+    if (stop->urgency >= RECORDER_STOP_NOW) {
         self->ends_at = now;
         self->is_hurried = true;
     }
@@ -333,7 +333,7 @@ int record_metrics_new(const struct record_metrics_options *options, struct reco
         return cli_no_memory();
     self->recorder.ops = &ops;
     self->recorder.name = "metrics";
-    self->recorder.attends = true;
+    self->recorder.is_service = true;
     self->options = *options;
     r = metrics_new(&self->metrics);
     if (r >= 0)

@@ -121,12 +121,13 @@ static int sum_up_item(const struct record_run *run, const struct record_item *i
 }
 
 /* What the recording is about (LEADS), or what was beside it. STATUS: of what was summed up before. */
-static int sum_up_items(const struct record_run *run, bool leads, int status)
+static int sum_up_items(const struct record_run *run, bool is_primary, int status)
 {
     for (unsigned i = 0; i < run->n; i++) {
         const struct record_item *item = &run->items[i];
         const struct recorder *recorder = item->recorder;
-        int one = recorder && recorder->leads == leads ? sum_up_item(run, item) : EXIT_SUCCESS;
+        int one =
+            recorder && recorder->is_primary == is_primary ? sum_up_item(run, item) : EXIT_SUCCESS;
 
         if (status != EXIT_FAILURE && one != EXIT_SUCCESS)
             status = one;

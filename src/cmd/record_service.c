@@ -9,7 +9,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "cli/service.h"
-#include "record/agent/host_left.h"
+#include "record/kernel/host_leftover.h"
 #include "record/rings/rings_dir.h"
 #include "tracedir/registry.h"
 
@@ -51,7 +51,7 @@ void record_service_rescue(int dir, const char *path)
 
     rings_dir_rescue();
     if (agent > 0)
-        host_left_drain(agent, host);
+        host_leftover_drain(agent, host);
 }
 
 void record_service_begun(const char *dir)

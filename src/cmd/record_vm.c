@@ -19,7 +19,7 @@
 #include "cmd/record_run.h"
 #include "control/qmp.h"
 #include "control/socket_process.h"
-#include "record/agent/guest_recorder.h"
+#include "record/kernel/guest_recorder.h"
 #include "record/qemu/arguments.h"
 #include "record/qemu/recorder.h"
 
@@ -349,7 +349,7 @@ static int connect_monitor(const char *socket, struct qmp **ret, pid_t *ret_pid)
 int record_vm_running(const struct record_options *options,
                       const struct qemu_recorder_settings *how)
 {
-    const struct qemu_running *running = how->running;
+    const struct qemu_process *running = how->running;
     struct vm vm = {.settings = *how};
     char program[64];
 
@@ -368,7 +368,7 @@ int record_vm_running(const struct record_options *options,
 
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket)
 {
-    struct qemu_running running;
+    struct qemu_process running;
     struct qmp_endpoint monitor;
     struct qemu_recorder_settings how = {.running = &running, .monitor = &monitor, .qmp = socket};
     struct error error = {0};
@@ -376,7 +376,7 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
 
     if (socket && connect_monitor(socket, &how.connection, &pid) < 0)
         return EXIT_FAILURE;
-    if (qemu_running_open(pid, &running, &error) < 0) {
+    if (qemu_process_open(pid, &running, &error) < 0) {
         qmp_free(how.connection);
         if (socket)
             cli_error("%s: cannot find the QEMU that serves this socket (%s); give its "
@@ -388,13 +388,13 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
     }
     if (!socket && running.libvirt && running.n_qmp == 0) {
         status = record_libvirt_process(options, &running);
-    } else if (!socket && qemu_running_monitor(&running, &how.qmp, &error) < 0) {
+    } else if (!socket && qemu_process_monitor(&running, &how.qmp, &error) < 0) {
         cli_print_error(&error);
         status = EXIT_FAILURE;
     } else {
         monitor = qmp_socket_endpoint(how.qmp);
         status = record_vm_running(options, &how);
     }
-    qemu_running_done(&running);
+    qemu_process_done(&running);
     return status;
 }

@@ -212,7 +212,7 @@ static void flush_all(struct flight *self, uint64_t now)
 static bool is_paused(const struct recorder *recorder)
 {
     return recorder->state == RECORDER_RUNNING && !recorder_is_late(recorder) &&
-           recorder->ops->lacks && recorder->ops->lacks(recorder);
+           recorder->ops->missing_reason && recorder->ops->missing_reason(recorder);
 }
 
 /* WORD, and the sources whose recorders IS_SO is true of; nothing where none is. */
@@ -619,7 +619,7 @@ int flight_recorder_new(const struct retention_limit *limit, struct recorder **r
         return -ENOMEM;
     self->recorder.ops = &ops;
     self->recorder.name = "the flight recorder";
-    self->recorder.attends = true;
+    self->recorder.is_service = true;
     self->limit = *limit;
     self->listener = self->answers = -1;
     for (unsigned i = 0; i <= CLIENTS_MAX; i++)

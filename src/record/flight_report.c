@@ -204,7 +204,7 @@ void flight_report_step(struct flight_report *report, uint64_t now)
         report->message_at = now + MESSAGE_INTERVAL_NS;
     }
     for (unsigned i = 0; i < n; i++) {
-        if (recorders[i]->attends || recorders[i]->reports_at_once)
+        if (recorders[i]->is_service || recorders[i]->reports_at_once)
             continue;
         if (look_at(report, recorders[i], now))
             report_end(report, recorders[i], &report->ends[i]);

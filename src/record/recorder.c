@@ -127,7 +127,7 @@ bool recorder_others_go_on(const struct recorder *recorder)
     struct recorder *const *recorders = recording_recorders(recorder->recording, &n);
 
     for (unsigned i = 0; i < n; i++)
-        if (recorders[i] != recorder && !recorders[i]->attends &&
+        if (recorders[i] != recorder && !recorders[i]->is_service &&
             recorders[i]->state == RECORDER_RUNNING && recorders[i]->urgency == 0)
             return true;
     return false;
@@ -135,8 +135,8 @@ bool recorder_others_go_on(const struct recorder *recorder)
 
 bool recorder_has_ended_early(const struct recorder *recorder)
 {
-    return !recorder->attends && recorder->state == RECORDER_FINISHED && recorder->urgency == 0 &&
-           recorder_others_go_on(recorder);
+    return !recorder->is_service && recorder->state == RECORDER_FINISHED &&
+           recorder->urgency == 0 && recorder_others_go_on(recorder);
 }
 
 bool recorder_is_late(const struct recorder *recorder)

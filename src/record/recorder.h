@@ -61,7 +61,7 @@ void recorder_wait_until(struct recorder_wait *wait, uint64_t ns);
 
 enum recorder_urgency {
     RECORDER_STOP = 1, /* end in order: what is recorded sends the rest */
-    RECORDER_HURRY,    /* end now: wait for nothing */
+    RECORDER_STOP_NOW, /* end now: wait for nothing */
     RECORDER_KILL,     /* by force */
 };
 
@@ -92,8 +92,8 @@ struct recorder_stats {
 
 struct recorder_ops {
     int (*start)(struct recorder *recorder, struct error *error);
-    /* Whether what is started next may be; NULL: at once. One that fails before is as one whose start() failed, but that
-     * finish() and discard() are called. */
+    /* True when the next recorder may be started. NULL: always true. A recorder that fails before is treated like one whose
+     * start() failed, except that finish() and discard() are called. */
     bool (*is_ready)(const struct recorder *recorder);
     void (*poll)(struct recorder *recorder, struct recorder_wait *wait);
     /* FDS: those of poll(), N, in its order. NOW: CLOCK_MONOTONIC, ns. */
@@ -103,8 +103,8 @@ struct recorder_ops {
     /* NULL: whatever was recorded is in its files after each step. is_flushed NULL: … or after flush(). */
     void (*flush)(struct recorder *recorder, uint64_t now);
     bool (*is_flushed)(const struct recorder *recorder);
-    /* Why what was recorded last may be missing though it is flushed; NULL: it is there. NULL: it always is. */
-    const char *(*lacks)(const struct recorder *recorder);
+    /* Why the latest events may be missing after a flush, or NULL. Op NULL: never missing. */
+    const char *(*missing_reason)(const struct recorder *recorder);
     int (*finish)(struct recorder *recorder, struct error *error);
     /* -ENOMEM. What RET points to lives in ARENA, or as long as the recorder and is not changed meanwhile. NULL: none. */
     int (*sources)(const struct recorder *recorder, struct arena *arena,
@@ -116,15 +116,15 @@ struct recorder_ops {
     void (*free)(struct recorder *recorder);
 };
 
-/* The head of an implementation's structure. The implementation sets `ops`, `name`, `leads`, `attends` and
+/* The head of an implementation's structure. The implementation sets `ops`, `name`, `is_primary`, `is_service` and
  * `waits`; the rest is the recording's. */
 struct recorder {
     const struct recorder_ops *ops;
     const char *name; /* for messages; borrowed */
-    /* What the recording is about: when all that lead have ended, the others are stopped. */
-    bool leads;
-    /* Records nothing, but serves what the others record (snapshots, metrics): when all others have ended, it is stopped. */
-    bool attends;
+    /* The recording is about it: when all primary recorders have ended, the others are stopped. */
+    bool is_primary;
+    /* It records nothing, but serves what the others record (snapshots, metrics). It is stopped when all others have ended. */
+    bool is_service;
     /* Before it is ready: it waits for something that may never come. Then the recording waits without limit, and a signal
      * meanwhile fails it. */
     bool waits;

@@ -315,7 +315,7 @@ static bool leaders_finished(const struct recording *recording)
     bool any = false;
 
     for (unsigned i = 0; i < recording->n; i++) {
-        if (!recording->recorders[i]->leads)
+        if (!recording->recorders[i]->is_primary)
             continue;
         any = true;
         if (recording->recorders[i]->state != RECORDER_FINISHED)
@@ -328,7 +328,8 @@ static bool leaders_finished(const struct recording *recording)
 static bool all_but_attending_finished(const struct recording *recording)
 {
     for (unsigned i = 0; i < recording->n; i++)
-        if (recording->recorders[i]->state == RECORDER_RUNNING && !recording->recorders[i]->attends)
+        if (recording->recorders[i]->state == RECORDER_RUNNING &&
+            !recording->recorders[i]->is_service)
             return false;
     return true;
 }
@@ -661,7 +662,7 @@ int recording_run(struct recording *recording, struct error *error)
     recording->progress_at = now + settings->progress_ns;
     if (settings->time && __builtin_add_overflow(now, settings->time, &recording->time_up))
         recording->time_up = UINT64_MAX;
-    /* What leads may have ended while it was started; then nothing wakes the others. */
+    /* A primary recorder may have ended while it was started. Then nothing wakes the others. */
     stop_when_over(recording, now);
     while (r >= 0 && !all_finished(recording))
         r = iterate(recording, UINT64_MAX);
@@ -744,8 +745,8 @@ bool recording_is_under_way(const struct recording *recording)
     for (unsigned i = 0; i < recording->n; i++) {
         const struct recorder *recorder = recording->recorders[i];
 
-        if (!recorder->attends && (recorder->state == RECORDER_RUNNING ||
-                                   (recorder->state == RECORDER_NEW && !recording->has_begun)))
+        if (!recorder->is_service && (recorder->state == RECORDER_RUNNING ||
+                                      (recorder->state == RECORDER_NEW && !recording->has_begun)))
             return true;
     }
     return false;

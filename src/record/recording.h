@@ -82,7 +82,7 @@ uint64_t recording_time_up(const struct recording *recording);
 /* Whether it was stopped by min_free. */
 bool recording_is_full(const struct recording *recording);
 struct recorder *const *recording_recorders(const struct recording *recording, unsigned *ret_n);
-/* Whether anything is being recorded, or will be: what only attends (recorder.h) does not count. */
+/* Whether anything is being recorded, or will be: a service (recorder.h) does not count. */
 bool recording_is_under_way(const struct recording *recording);
 /* How often the loop has slept: an idle recording does so fewer than five times a second. */
 uint64_t recording_wakeups(const struct recording *recording);

@@ -127,11 +127,11 @@ static int put_sources(const struct recording *recording, const struct retention
     for (unsigned i = 0; r >= 0 && i < n_recorders; i++) {
         const struct recorder *recorder = recorders[i];
         struct recorder_sources of_recorder = {0};
-        const char *lacks =
+        const char *missing =
             recorder_is_late(recorder)
                 ? "the latest events are missing: it did not send them within a second"
-            : recorder->ops->lacks ? recorder->ops->lacks(recorder)
-                                   : NULL;
+            : recorder->ops->missing_reason ? recorder->ops->missing_reason(recorder)
+                                            : NULL;
         bool ended_early = recorder_has_ended_early(recorder);
 
         if (recorder->state == RECORDER_NEW || !recorder->ops->sources)
@@ -141,7 +141,7 @@ static int put_sources(const struct recording *recording, const struct retention
             struct manifest_source *source = &(*ret_sources)[at];
             struct retention_losses losses;
 
-            source->lost_known = retention_losses(retention, source, &losses) && !lacks;
+            source->lost_known = retention_losses(retention, source, &losses) && !missing;
             source->lost = losses.lost;
             source->lost_at_end = losses.at_end;
             if (ended_early && j + 1 == of_recorder.n)
@@ -150,9 +150,9 @@ static int put_sources(const struct recording *recording, const struct retention
             if (!manifest_source_has_ended(source))
                 source->ended = recorder->ops->is_flushed ? *flushed : now;
             source->complete |= !ended_early || j + 1 < of_recorder.n;
-            source->lost_uncounted |= lacks != NULL;
-            if (r >= 0 && lacks)
-                r = add_problem(source, arena, lacks);
+            source->lost_uncounted |= missing != NULL;
+            if (r >= 0 && missing)
+                r = add_problem(source, arena, missing);
         }
     }
     return r;

@@ -17,9 +17,9 @@
 #include "base/macro.h"
 #include "record/flight.h"
 #include "record/recording.h"
+#include "record/snapshot_quota.h"
 #include "record/trigger_command.h"
 #include "record/trigger_limits.h"
-#include "record/trigger_store.h"
 #include "tracedir/host.h"
 
 #define WHAT_MAX 300u
@@ -31,7 +31,7 @@
 #define CHILD_INTERVAL_NS (NSEC_PER_SEC / 10)
 
 /* A snapshot to be taken, or that is taken. */
-struct shot {
+struct pending_snapshot {
     bool is_on;
     unsigned trigger;
     char what[WHAT_MAX];
@@ -45,14 +45,14 @@ struct trigger_recorder {
     struct recorder recorder;
     struct trigger_recorder_settings settings;
     struct trigger_limits *limits;
-    struct trigger_store *store;
+    struct snapshot_quota *store;
     struct trigger_command *command; /* NULL: none */
     struct watch_process *watch;     /* NULL: none */
     int signals;                     /* signalfd; -1: none */
     sigset_t signals_before;
-    int timers[TRIGGERS_MAX]; /* timerfd; -1: none */
-    struct shot next;         /* that waits for its time */
-    struct shot saving;       /* that the flight recorder has */
+    int timers[TRIGGERS_MAX];       /* timerfd; -1: none */
+    struct pending_snapshot next;   /* that waits for its time */
+    struct pending_snapshot saving; /* that the flight recorder has */
     struct flight_request request;
     struct manifest_snapshot about;
     const char *also[TRIGGERS_MAX];
@@ -105,7 +105,7 @@ static bool may_save(const struct trigger_recorder *self, unsigned i)
 static void meet(struct trigger_recorder *self, unsigned i, uint64_t time, const char *what)
 {
     uint64_t bit = UINT64_C(1) << i, now = clock_ns(CLOCK_MONOTONIC);
-    struct shot *next = &self->next;
+    struct pending_snapshot *next = &self->next;
 
     if (self->recorder.state != RECORDER_RUNNING || self->is_killed)
         return;
@@ -119,10 +119,10 @@ static void meet(struct trigger_recorder *self, unsigned i, uint64_t time, const
                !may_save(self, i)) {
         suppress(self, i);
     } else {
-        *next = (struct shot){.is_on = true,
-                              .trigger = i,
-                              .time = moment_at(time),
-                              .due = MAX(now, time + self->settings.after_ns)};
+        *next = (struct pending_snapshot){.is_on = true,
+                                          .trigger = i,
+                                          .time = moment_at(time),
+                                          .due = MAX(now, time + self->settings.after_ns)};
         snprintf(next->what, sizeof next->what, "%s", what);
     }
 }
@@ -246,20 +246,20 @@ static void report_failure(struct trigger_recorder *self, const char *text)
 
 static void report_saved(struct trigger_recorder *self, const char *path)
 {
-    const struct shot *shot = &self->saving;
-    const char *trigger = self->settings.triggers[shot->trigger].text;
+    const struct pending_snapshot *snapshot = &self->saving;
+    const char *trigger = self->settings.triggers[snapshot->trigger].text;
     char more[64] = "";
 
     self->stats.saved++;
     self->failure[0] = '\0';
-    if (shot->repeats > 0)
-        snprintf(more, sizeof more, ", %" PRIu64 " more time%s", shot->repeats,
-                 shot->repeats == 1 ? "" : "s");
-    recorder_report(&self->recorder, "trigger '%s' met (%s)%s: saved %s", trigger, shot->what, more,
-                    path);
-    trigger_store_add(self->store, path);
+    if (snapshot->repeats > 0)
+        snprintf(more, sizeof more, ", %" PRIu64 " more time%s", snapshot->repeats,
+                 snapshot->repeats == 1 ? "" : "s");
+    recorder_report(&self->recorder, "trigger '%s' met (%s)%s: saved %s", trigger, snapshot->what,
+                    more, path);
+    snapshot_quota_add(self->store, path);
     if (self->command)
-        trigger_command_run(self->command, path, trigger, shot->what);
+        trigger_command_run(self->command, path, trigger, snapshot->what);
 }
 
 static void handle_snapshot(void *userdata, bool is_saved, const char *text)
@@ -358,9 +358,9 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
         if (self->timers[i] >= 0)
             recorder_wait_fd(wait, self->timers[i], POLLIN);
     recorder_wait_fd(wait, trigger_command_fd(self->command), POLLIN);
-    recorder_wait_fd(wait, trigger_store_fd(self->store), POLLIN);
+    recorder_wait_fd(wait, snapshot_quota_fd(self->store), POLLIN);
     watch_process_poll(self->watch, wait);
-    has_child |= trigger_store_fd(self->store) < 0 && !trigger_store_is_idle(self->store);
+    has_child |= snapshot_quota_fd(self->store) < 0 && !trigger_store_is_idle(self->store);
     if (has_child)
         recorder_wait_until(wait, clock_ns(CLOCK_MONOTONIC) + CHILD_INTERVAL_NS);
     if (self->next.is_on && !self->saving.is_on)
@@ -425,7 +425,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     handle_signals(self);
     handle_timers(self);
     trigger_command_step(self->command);
-    trigger_store_step(self->store);
+    snapshot_quota_step(self->store);
     watch_process_step(self->watch, now);
     if (!recording_is_under_way(recorder->recording))
         note_end(self, now);
@@ -446,7 +446,7 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
     struct trigger_recorder *self = self_of(recorder);
 
     (void)now;
-    self->is_hurried |= stop->urgency >= RECORDER_HURRY;
+    self->is_hurried |= stop->urgency >= RECORDER_STOP_NOW;
     self->is_killed |= stop->urgency == RECORDER_KILL;
     return UINT64_MAX;
 }
@@ -483,7 +483,7 @@ static void free_recorder(struct recorder *recorder)
 
     watch_process_free(self->watch);
     trigger_command_free(self->command);
-    trigger_store_free(self->store);
+    snapshot_quota_free(self->store);
     trigger_limits_free(self->limits);
     for (unsigned i = 0; i < TRIGGERS_MAX; i++)
         closep(&self->timers[i]);
@@ -547,14 +547,14 @@ int trigger_recorder_new(const struct trigger_recorder_settings *settings, struc
         return error_set(error, -ENOMEM, NULL, "out of memory");
     self->recorder.ops = &ops;
     self->recorder.name = "triggers";
-    self->recorder.attends = true;
+    self->recorder.is_service = true;
     self->settings = *settings;
     self->signals = -1;
     for (unsigned i = 0; i < TRIGGERS_MAX; i++)
         self->timers[i] = -1;
     r = trigger_limits_new(settings->n, settings->per_hour, &self->limits);
     if (r >= 0)
-        r = trigger_store_new(settings->size, &self->recorder, &self->store);
+        r = snapshot_quota_new(settings->size, &self->recorder, &self->store);
     if (r < 0)
         error_set(error, r, NULL, "out of memory");
     if (r >= 0)

@@ -8,10 +8,10 @@
  * A snapshot is taken `after_ns` after its trigger, or at the end of the recording where that comes first: then with all that the
  * other recorders still read. It is named by the trigger's time and condition, and its manifest says why it was taken. What is
  * met meanwhile, again or otherwise, is counted in it. Snapshots are limited in number (record/trigger_limits.h; the end of what
- * is recorded is saved in any case) and in size (record/trigger_store.h). What saves none is counted, and reported once for each
+ * is recorded is saved in any case) and in size (record/snapshot_quota.h). What saves none is counted, and reported once for each
  * condition, and in all at the end.
  *
- * It is added first, and attends the recording: it stays until the others have ended, and what they met is saved. */
+ * It is added first, and is a service: it stays until the others have ended, and what they met is saved. */
 
 #include "record/trigger.h"
 #include "record/watch_process.h"

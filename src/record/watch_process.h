@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A process that reads what is recorded while it is, for a recorder that attends (record/triggers.h): a child of fork() that
+/* A process that reads what is recorded while it is, for a recorder that is a service (record/triggers.h): a child of fork() that
  * runs a function of the caller, which writes lines to a pipe, as watch/watcher.h has them:
  *
  *     fired INDEX NS TEXT

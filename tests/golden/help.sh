@@ -81,7 +81,7 @@ for page in "$man"/strata*.[1-8]; do
         exit 1
     }
 done
-port=$(sed -n 's/^#define GUEST_PORT //p' "$man/../../src/record/agent/endpoint.h")
+port=$(sed -n 's/^#define GUEST_PORT //p' "$man/../../src/record/kernel/endpoint.h")
 ! grep -hoE 'tcp:[0-9.]+:[0-9]+|\(port [0-9]+\)' "$man"/*.[1-8] | grep -vE "[: ]$port\)?\$" >&2 || {
     echo "a page has another port than $port" >&2
     exit 1

@@ -12,8 +12,8 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "format/ftrace/live.h"
-#include "record/agent/confine.h"
-#include "record/agent/guest_channel.h"
+#include "record/kernel/confine.h"
+#include "record/kernel/guest_channel.h"
 #include "timeline/clock_map.h"
 
 /* How long an event waits for those of other CPUs: the agent reads pages from the kernel at least every 100 ms. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "record/agent/live_stream.h"
+#include "record/kernel/live_stream.h"
 #include "record/live/view.h"
 #include "record/recording.h"
 
@@ -151,7 +151,7 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
 
     (void)now;
     close_all(self->streams, self->settings.n); /* of recorders that were never started */
-    if (stop->urgency >= RECORDER_HURRY && self->pid > 0) {
+    if (stop->urgency >= RECORDER_STOP_NOW && self->pid > 0) {
         self->how = LIVE_IS_DONE;
         kill(self->pid, SIGKILL);
     }

@@ -31,8 +31,8 @@ static int undo_left(struct qemu_recorder *self, struct qmp *qmp, struct error *
     self->looks_for_left = false;
     if (self->fifo_in_domain)
         self->left.fifo = NULL; /* this recorder's own has that name */
-    r = qemu_left_undo(&self->left, qmp, self->settings.domain, runtime, !self->added,
-                       &self->had_left, &self->left_error);
+    r = qemu_leftover_undo(&self->left, qmp, self->settings.domain, runtime, !self->added,
+                           &self->had_left, &self->left_error);
     self->changes.chardev = self->left.chardev;
     self->changes.serial = self->left.serial;
     self->changes.port = self->left.port;
@@ -57,7 +57,7 @@ static int add_port(struct qmp_thread *thread, struct qmp *qmp, struct error *er
         return 0;
     }
     self->changes.domain_port = true;
-    (void)qemu_left_save(&self->changes);
+    (void)qemu_leftover_save(&self->changes);
     if (libvirt_domain_add_port(domain, PROTO_PORT, &thread->refused) < 0) {
         self->changes.domain_port = false;
         return 0;
@@ -76,7 +76,7 @@ static int switch_events(struct qmp_thread *thread, struct qmp *qmp, struct erro
     if (r < 0)
         return r;
     if (self->log_to)
-        r = qemu_restore_log(&self->changes, qmp, self->log_to, qemu_running_log(settings->running),
+        r = qemu_restore_log(&self->changes, qmp, self->log_to, qemu_process_log(settings->running),
                              &thread->refused);
     else if (self->simple_to)
         r = qemu_restore_simple(&self->changes, qmp, self->simple_to, &thread->refused);
@@ -134,7 +134,7 @@ static int give_files(struct qemu_recorder *self, struct error *error)
     uid_t uid = 0;
     gid_t gid = 0;
 
-    if (log_place_user(self->settings.running->pid, &uid, &gid) < 0 || uid == geteuid())
+    if (log_destination_user(self->settings.running->pid, &uid, &gid) < 0 || uid == geteuid())
         return 0;
     if ((self->log_to && fchown(self->log.fifo, uid, gid) < 0) ||
         (self->simple_to &&
@@ -154,7 +154,7 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
     self->changes.pid = pid;
     self->changes.entry = recording_registry_entry(self->recorder.recording);
     self->changes.fifo = self->fifo_left;
-    r = qemu_left_find(recording_settings(self->recorder.recording)->runtime, pid, &self->left);
+    r = qemu_leftover_find(recording_settings(self->recorder.recording)->runtime, pid, &self->left);
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
     self->looks_for_left = true;
@@ -339,13 +339,13 @@ void qemu_leave(struct qemu_recorder *self)
 
 /* ---- Files ---- */
 
-int qemu_attach_log(const struct qemu_running *running)
+int qemu_attach_log(const struct qemu_process *running)
 {
-    const char *log = qemu_running_log(running);
+    const char *log = qemu_process_log(running);
     char path[64];
 
     if (log)
-        return qemu_running_file(running, log, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
+        return qemu_process_file(running, log, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
     snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
     return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }

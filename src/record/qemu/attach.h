@@ -17,4 +17,4 @@ bool qemu_is_attached(const struct qemu_recorder *self);
 void qemu_leave(struct qemu_recorder *self);
 
 /* The file that QEMU's log goes to, to be written on; -1: that cannot be. */
-int qemu_attach_log(const struct qemu_running *running);
+int qemu_attach_log(const struct qemu_process *running);

@@ -6,9 +6,9 @@
 #include "base/macro.h"
 #include "record/qemu/arguments.h"
 #include "record/qemu/clock.h"
-#include "record/qemu/left.h"
+#include "record/qemu/leftover.h"
 #include "record/qemu/log.h"
-#include "record/qemu/log_place.h"
+#include "record/qemu/log_destination.h"
 #include "record/qemu/monitor.h"
 #include "record/qemu/place.h"
 #include "record/qemu/qmp_thread.h"
@@ -62,7 +62,7 @@ struct qemu_recorder {
         qemu; /* … and QEMU, if the command started it; pid 0: the command is QEMU, or QEMU has not connected */
     struct children others; /* children of this process from before */
     int line; /* a pipe: at its end when all processes of the command have ended or closed it; -1 */
-    int claim; /* of qemu_running_claim() */
+    int claim; /* of qemu_process_claim() */
     bool reads_rings;
     bool is_refused;               /* QEMU refused to write events, or to add the port */
     bool looks_for_left, had_left; /* `left` is not searched yet; there was something */
@@ -121,10 +121,10 @@ bool qemu_has_ended(struct qemu_recorder *self);
 /* Sends SIGNAL to QEMU, or to the command while QEMU is not known or cannot be signalled. */
 void qemu_signal(const struct qemu_recorder *self, int signal);
 /* Notes which process QEMU is, after its monitor has connected. */
-void qemu_meet(struct qemu_recorder *self);
+void qemu_connected(struct qemu_recorder *self);
 uint64_t qemu_stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now);
 /* Tells QEMU to end when that is due. Whether one that ran already is to be left now. */
-bool qemu_pursue_end(struct qemu_recorder *self, uint64_t now);
+bool qemu_stop_step(struct qemu_recorder *self, uint64_t now);
 /* When the next call of that is due. */
 uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now);
 /* Reports that its process is stopped by a signal, which QEMU itself cannot. */

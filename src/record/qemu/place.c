@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/process_root.h"
-#include "record/qemu/log_place.h"
+#include "record/qemu/log_destination.h"
 
 #define PREFIX "strata-record-"
 /* A file of this user's, by which the next recorder knows the directory (base/locked_dir.h). */
@@ -20,14 +20,15 @@ bool qemu_place_is_needed(pid_t pid)
     uid_t uid;
     gid_t gid;
 
-    return process_root_differs(pid) || (log_place_user(pid, &uid, &gid) >= 0 && uid != geteuid());
+    return process_root_differs(pid) ||
+           (log_destination_user(pid, &uid, &gid) >= 0 && uid != geteuid());
 }
 
 static int give(const struct qemu_place *place, pid_t pid)
 {
     uid_t uid = 0;
     gid_t gid = 0;
-    int r = log_place_user(pid, &uid, &gid);
+    int r = log_destination_user(pid, &uid, &gid);
     int mark =
         r < 0 ? r : openat(place->dir.fd, MARK, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 

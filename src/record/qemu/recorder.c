@@ -10,7 +10,7 @@
 
 #include "base/clock_ns.h"
 #include "base/copy.h"
-#include "record/agent/guest_recorder.h"
+#include "record/kernel/guest_recorder.h"
 #include "record/qemu/attach.h"
 #include "record/rings/program_recorder.h"
 #include "tracedir/host.h"
@@ -89,7 +89,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
     *ret_next = MIN(next, now + sleep);
     qemu_note_reset(self);
     qemu_report_halt(self);
-    qemu_meet(self);
+    qemu_connected(self);
     if (self->monitor.changed || self->programs.changed)
         recorder_changed(&self->recorder);
     self->monitor.changed = self->programs.changed = false;
@@ -141,7 +141,7 @@ static int advance(struct qemu_recorder *self, bool child_has_ended, uint64_t no
     int r = qemu_attach_step(self, now, error);
 
     if (self->phase == QEMU_RUNS &&
-        ((child_has_ended && qemu_has_ended(self)) || qemu_pursue_end(self, now))) {
+        ((child_has_ended && qemu_has_ended(self)) || qemu_stop_step(self, now))) {
         self->ended_at = self->child.ended ? now : 0;
         self->phase = QEMU_SENDS_REST;
         self->rest_by = now + REST_TIMEOUT_NS;
@@ -377,7 +377,7 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
     self->recorder = (struct recorder){
         .ops = &ops,
         .name = settings->running ? settings->monitor->name : settings->command[0],
-        .leads = true,
+        .is_primary = true,
         .waits = settings->running != NULL,
     };
     self->settings = *settings;

@@ -8,10 +8,10 @@
  *     DIR/vmm/clock-pairs    how the times of the log relate to the host's clock
  *     DIR/vmm/trace-events   the declarations of QEMU's events
  *
- * The guest's kernel is recorded by a recorder of its own (record/agent/guest_recorder.h), which this one starts as soon as
+ * The guest's kernel is recorded by a recorder of its own (record/kernel/guest_recorder.h), which this one starts as soon as
  * the guest has a port for the agent, stops, and ends with QEMU.
  *
- * It leads its recording, and ends with QEMU. A QEMU that it has started gets SIGTERM when the recorder is stopped, after
+ * It is the primary recorder, and ends with QEMU. A QEMU that it has started gets SIGTERM when the recorder is stopped, after
  * the guest has sent the rest; at once when it is stopped again; then SIGKILL. A signal that the terminal has sent to both
  * is QEMU's, the first time. In a QEMU that ran already, what was changed is put back, and QEMU goes on. */
 
@@ -31,7 +31,7 @@ struct qemu_recorder_settings {
     const char *name, *uuid; /* of the virtual machine; NULL: not known */
     bool wrapped;            /* the command is a script that passes its last arguments on to QEMU */
     /* Attach to this QEMU, which has that command; NULL: start it. */
-    const struct qemu_running *running;
+    const struct qemu_process *running;
     const struct qmp_endpoint *monitor; /* of that */
     struct libvirt_domain *domain;      /* libvirt's domain; NULL: not libvirt's */
     const char *qmp; /* `monitor` if it is a socket that others may use; else NULL */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "record/qemu/left.h"
-#include "record/qemu/log_place.h"
+#include "record/qemu/leftover.h"
+#include "record/qemu/log_destination.h"
 
 #define CHARDEV "strata-agent"
 #define SERIAL "strata-serial"
@@ -77,10 +77,11 @@ int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *
 {
     int r;
 
-    changes->log = arena_strdup(&changes->arena, before ? before : log_place_stderr(changes->pid));
+    changes->log =
+        arena_strdup(&changes->arena, before ? before : log_destination_stderr(changes->pid));
     if (!changes->log)
         return error_set(error, -ENOMEM, NULL, "out of memory");
-    (void)qemu_left_save(changes);
+    (void)qemu_leftover_save(changes);
     r = human_path(qmp, "logfile", path, error);
     /* One that QEMU cannot open leaves it without a log. */
     if (r < 0 && r != -EREMOTE)
@@ -92,10 +93,10 @@ static void restore_log(struct qemu_restore *changes, struct qmp *qmp, struct er
 {
     struct log_loan loan = LOG_LOAN_NONE;
 
-    if (log_place_is_stderr(changes->log))
-        loan = log_place_lend_stderr(changes->pid);
+    if (log_destination_is_stderr(changes->log))
+        loan = log_destination_lend_stderr(changes->pid);
     (void)human_path(qmp, "logfile", changes->log, error);
-    log_place_return(&loan);
+    log_destination_return(&loan);
 }
 
 int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const char *path,
@@ -116,7 +117,7 @@ int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const cha
     changes->simple = arena_strndup(&changes->arena, start + 1, (size_t)(end - start - 1));
     if (!changes->simple)
         return error_set(error, -ENOMEM, NULL, "out of memory");
-    (void)qemu_left_save(changes);
+    (void)qemu_leftover_save(changes);
     r = human_path(qmp, "trace-file set", path, error);
     if (r < 0)
         changes->simple = NULL;
@@ -146,7 +147,7 @@ int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const cha
     int r = changes->states ? 0 : get_states(qmp, &changes->states, error);
 
     if (r >= 0)
-        (void)qemu_left_save(changes);
+        (void)qemu_leftover_save(changes);
     for (unsigned i = 0; i < n && r >= 0; i++) {
         bool on = patterns[i][0] != '-';
 

@@ -13,7 +13,7 @@ struct registry_entry;
 struct qemu_restore {
     struct arena arena;
     pid_t pid;
-    /* Borrowed: what is to be put back is written there before it is changed (record/qemu/left.h); NULL: nowhere. */
+    /* Borrowed: what is to be put back is written there before it is changed (record/qemu/leftover.h); NULL: nowhere. */
     const struct registry_entry *entry;
     json_t *states;             /* of all events before; NULL: they are as they were */
     const char *log;            /* where the log went before; NULL: it goes there still */

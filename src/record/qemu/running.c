@@ -35,7 +35,7 @@ struct object {
 };
 
 struct parse {
-    struct qemu_running *running;
+    struct qemu_process *running;
     struct object objects[OBJECTS_MAX];
     unsigned n;
     const char **qmp;
@@ -75,7 +75,7 @@ static const char *path_of(struct parse *parse, const char *path)
 
     if (!path || parse->running->pid == 0 || (*path == '/' && !parse->running->has_root))
         return path;
-    full = qemu_running_path(parse->running, path);
+    full = qemu_process_path(parse->running, path);
     parse->no_memory |= !full;
     return full ? copy(parse, full, strlen(full)) : NULL;
 }
@@ -384,7 +384,7 @@ static void conclude(struct parse *parse)
 }
 
 /* Whether the paths of its command line are of other files than here. With -chroot, QEMU opened them before. */
-static bool has_other_files(const struct qemu_running *running)
+static bool has_other_files(const struct qemu_process *running)
 {
     if (!process_root_differs(running->pid))
         return false;
@@ -394,7 +394,7 @@ static bool has_other_files(const struct qemu_running *running)
     return true;
 }
 
-int qemu_running_parse(struct qemu_running *running)
+int qemu_process_parse(struct qemu_process *running)
 {
     _cleanup_free_ struct parse *parse = calloc(1, sizeof *parse);
 
@@ -441,7 +441,7 @@ static uint64_t start_of(pid_t pid)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
-static int read_command(struct qemu_running *running, struct error *error)
+static int read_command(struct qemu_process *running, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     char path[64];
@@ -469,9 +469,9 @@ static int read_command(struct qemu_running *running, struct error *error)
     return 0;
 }
 
-int qemu_running_open(pid_t pid, struct qemu_running *ret, struct error *error)
+int qemu_process_open(pid_t pid, struct qemu_process *ret, struct error *error)
 {
-    struct qemu_running running = {.pid = pid, .start = start_of(pid)};
+    struct qemu_process running = {.pid = pid, .start = start_of(pid)};
     char link[64], program[4096];
     ssize_t len;
     int r = 0;
@@ -492,22 +492,22 @@ int qemu_running_open(pid_t pid, struct qemu_running *ret, struct error *error)
     if (r >= 0)
         r = read_command(&running, error);
     if (r >= 0)
-        r = qemu_running_parse(&running);
+        r = qemu_process_parse(&running);
     if (r < 0) {
-        qemu_running_done(&running);
+        qemu_process_done(&running);
         return error_set(error, r, NULL, "process %ld: %s", (long)pid, strerror(-r));
     }
     *ret = running;
     return 0;
 }
 
-void qemu_running_done(struct qemu_running *running)
+void qemu_process_done(struct qemu_process *running)
 {
     arena_done(&running->arena);
-    *running = (struct qemu_running){0};
+    *running = (struct qemu_process){0};
 }
 
-int qemu_running_monitor(const struct qemu_running *running, const char **ret_socket,
+int qemu_process_monitor(const struct qemu_process *running, const char **ret_socket,
                          struct error *error)
 {
     if (running->n_qmp == 0)
@@ -549,7 +549,7 @@ static int may_be_qemu(const struct dirent *entry)
     return name && (strstr(name, "qemu") || strstr(name, "kvm"));
 }
 
-int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *userdata),
+int qemu_process_foreach(int (*found)(const struct qemu_process *running, void *userdata),
                          void *userdata)
 {
     struct dirent **entries;
@@ -559,12 +559,12 @@ int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *
     if (n < 0)
         return -errno;
     for (int i = 0; i < n; i++) {
-        struct qemu_running running;
+        struct qemu_process running;
 
         if (r == 0 &&
-            qemu_running_open((pid_t)strtol(entries[i]->d_name, NULL, 10), &running, NULL) >= 0) {
+            qemu_process_open((pid_t)strtol(entries[i]->d_name, NULL, 10), &running, NULL) >= 0) {
             r = found(&running, userdata);
-            qemu_running_done(&running);
+            qemu_process_done(&running);
         }
         free(entries[i]);
     }
@@ -572,13 +572,13 @@ int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *
     return r;
 }
 
-int64_t qemu_running_since(const struct qemu_running *running)
+int64_t qemu_process_since(const struct qemu_process *running)
 {
     return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) +
                      proc_start_ns(running->start));
 }
 
-char *qemu_running_path(const struct qemu_running *running, const char *path)
+char *qemu_process_path(const struct qemu_process *running, const char *path)
 {
     char *full;
 
@@ -587,17 +587,17 @@ char *qemu_running_path(const struct qemu_running *running, const char *path)
     return running->has_root ? process_root_path(running->pid, path) : strdup(path);
 }
 
-int qemu_running_file(const struct qemu_running *running, const char *path, int flags)
+int qemu_process_file(const struct qemu_process *running, const char *path, int flags)
 {
     _cleanup_free_ char *full = NULL;
 
     if (running->has_root)
         return MAX(process_root_open(running->pid, path, flags), -1);
-    full = qemu_running_path(running, path);
+    full = qemu_process_path(running, path);
     return full ? open(full, flags | O_CLOEXEC) : -1;
 }
 
-bool qemu_running_lives(const struct qemu_running *running)
+bool qemu_process_lives(const struct qemu_process *running)
 {
     return start_of(running->pid) == running->start;
 }
@@ -615,7 +615,7 @@ static int fail_claimed(pid_t pid, const char *runtime, struct error *error)
 }
 
 /* A socket without a file: it goes with its last descriptor, whatever ends its process. */
-int qemu_running_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error)
+int qemu_process_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

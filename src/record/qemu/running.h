@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-struct qemu_running {
+struct qemu_process {
     struct arena arena; /* of all strings and arrays below */
     pid_t pid;
     uint64_t start;          /* of the process, as in /proc/PID/stat, because PIDs are reused */
@@ -33,33 +33,33 @@ struct qemu_running {
 };
 
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */
-int qemu_running_open(pid_t pid, struct qemu_running *ret, struct error *error);
-void qemu_running_done(struct qemu_running *running);
+int qemu_process_open(pid_t pid, struct qemu_process *ret, struct error *error);
+void qemu_process_done(struct qemu_process *running);
 /* The socket of its monitor, in RUNNING. -ENOTCONN with ERROR: it has none that the recorder could use. */
-int qemu_running_monitor(const struct qemu_running *running, const char **ret_socket,
+int qemu_process_monitor(const struct qemu_process *running, const char **ret_socket,
                          struct error *error);
 /* Those of this user, of root all, whose file has qemu or kvm in its name, in the order of their numbers. What FOUND
  * returns, if it is not 0, ends it, and is returned. -errno: /proc cannot be read. */
-int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *userdata),
+int qemu_process_foreach(int (*found)(const struct qemu_process *running, void *userdata),
                          void *userdata);
 /* When it was started, CLOCK_REALTIME, ns, to a hundredth of a second. */
-int64_t qemu_running_since(const struct qemu_running *running);
+int64_t qemu_process_since(const struct qemu_process *running);
 /* The path by which this process opens PATH, as QEMU names it; allocated. NULL: out of memory. */
-char *qemu_running_path(const struct qemu_running *running, const char *path);
+char *qemu_process_path(const struct qemu_process *running, const char *path);
 /* Opens PATH, as QEMU names it, and no file outside of its root directory. -1: it cannot be opened. */
-int qemu_running_file(const struct qemu_running *running, const char *path, int flags);
+int qemu_process_file(const struct qemu_process *running, const char *path, int flags);
 /* Whether it is there still. */
-bool qemu_running_lives(const struct qemu_running *running);
+bool qemu_process_lives(const struct qemu_process *running);
 
 /* Where the log goes, of a QEMU without the backend simple; NULL: standard error. Its -trace file= comes after -D. */
-static inline const char *qemu_running_log(const struct qemu_running *running)
+static inline const char *qemu_process_log(const struct qemu_process *running)
 {
     return running->trace_file ? running->trace_file : running->log;
 }
 
 /* Claims process PID for this recorder until *RET_FD is closed, or the recorder ends. -EBUSY with ERROR: another
  * recorder has it, which is named if it is this user's. RUNTIME is $XDG_RUNTIME_DIR or NULL. */
-int qemu_running_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error);
+int qemu_process_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error);
 
 /* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
-int qemu_running_parse(struct qemu_running *running);
+int qemu_process_parse(struct qemu_process *running);

@@ -12,7 +12,7 @@
 #include "base/copy.h"
 #include "base/fd.h"
 #include "proto/message.h"
-#include "record/agent/guest_recorder.h"
+#include "record/kernel/guest_recorder.h"
 #include "record/qemu/attach.h"
 #include "tracedir/host.h"
 
@@ -51,7 +51,7 @@ static int copy_declarations(struct qemu_recorder *self, struct error *error)
 
 /* The file that the user wants QEMU's log in, as QEMU opens it; "%d" is QEMU's number, which is not known yet.
  * -1: standard error, where it is for what is no event. */
-static int open_copy(const struct qemu_running *running, const struct qemu_arguments *arguments,
+static int open_copy(const struct qemu_process *running, const struct qemu_arguments *arguments,
                      bool *ret_rest, int *ret_fd, struct error *error)
 {
     *ret_rest = !arguments->log;
@@ -136,7 +136,7 @@ static void make_place(struct qemu_recorder *self)
     struct error error = {0};
 
     if (self->settings.domain)
-        self->fifo_in_domain = log_place_in_domain(self->settings.running);
+        self->fifo_in_domain = log_destination_in_domain(self->settings.running);
     if (!self->fifo_in_domain && qemu_place_is_needed(pid) &&
         qemu_place_make(pid, &self->place, &error) < 0)
         recorder_problem(&self->recorder, "%s", error.what);
@@ -220,7 +220,7 @@ static int read_command(struct qemu_recorder *self, const char **ret_port, const
                         struct error *error)
 {
     const struct qemu_recorder_settings *settings = &self->settings;
-    struct qemu_running running = {.argv = settings->command + settings->n_before,
+    struct qemu_process running = {.argv = settings->command + settings->n_before,
                                    .n = settings->n_command - settings->n_before};
     int r;
 
@@ -229,7 +229,7 @@ static int read_command(struct qemu_recorder *self, const char **ret_port, const
         *ret_file = settings->running->trace_file;
         return settings->domain ? qemu_find_domain_port(self, ret_port, error) : 0;
     }
-    r = qemu_running_parse(&running);
+    r = qemu_process_parse(&running);
     if (r >= 0 && running.port) {
         *ret_port = arena_strdup(&self->arena, running.port);
         r = *ret_port ? 0 : -ENOMEM;
@@ -238,7 +238,7 @@ static int read_command(struct qemu_recorder *self, const char **ret_port, const
         *ret_file = arena_strdup(&self->arena, running.trace_file);
         r = *ret_file ? 0 : -ENOMEM;
     }
-    qemu_running_done(&running);
+    qemu_process_done(&running);
     return r < 0 ? error_set(error, r, NULL, "out of memory") : 0;
 }
 
@@ -374,7 +374,7 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
         self->monitor.pid = self->child.pid;
     self->programs.main_pid = (uint32_t)self->child.pid;
     /* No other process can have it: it has just come. */
-    (void)qemu_running_claim(self->child.pid, NULL, &self->claim, NULL);
+    (void)qemu_process_claim(self->child.pid, NULL, &self->claim, NULL);
     self->phase = QEMU_RUNS;
     return 0;
 }
@@ -392,7 +392,7 @@ static int begin(struct qemu_recorder *self, struct error *error)
                         settings->n_command - settings->n_before, &arguments);
     r = recording_register(recording, error);
     if (r >= 0 && settings->running)
-        r = qemu_running_claim(settings->running->pid, recording_settings(recording)->runtime,
+        r = qemu_process_claim(settings->running->pid, recording_settings(recording)->runtime,
                                &self->claim, error);
     if (r < 0)
         return r;

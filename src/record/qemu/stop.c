@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "record/agent/guest_recorder.h"
+#include "record/kernel/guest_recorder.h"
 #include "record/qemu/attach.h"
 
 /* How long the guest has to send the rest at the end of the recording, also on a busy machine. */
@@ -52,15 +52,15 @@ void qemu_signal(const struct qemu_recorder *self, int signal)
 static void check_log(struct qemu_recorder *self, pid_t pid)
 {
     char fifo[REGISTRY_NAME_MAX];
-    struct qemu_running running;
+    struct qemu_process running;
     const char *own;
 
-    if (self->log.fifo < 0 || qemu_running_open(pid, &running, NULL) < 0)
+    if (self->log.fifo < 0 || qemu_process_open(pid, &running, NULL) < 0)
         return;
     registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
-    own = qemu_running_log(&running);
+    own = qemu_process_log(&running);
     if (own && strcmp(own, fifo) != 0) {
-        _cleanup_free_ char *full = qemu_running_path(&running, own);
+        _cleanup_free_ char *full = qemu_process_path(&running, own);
         _cleanup_free_ char *log = full ? realpath(full, NULL) : NULL;
 
         recorder_problem(&self->recorder,
@@ -68,10 +68,10 @@ static void check_log(struct qemu_recorder *self, pid_t pid)
                          "-trace of its own after those that it hands on",
                          log ? log : own, self->settings.command[0]);
     }
-    qemu_running_done(&running);
+    qemu_process_done(&running);
 }
 
-void qemu_meet(struct qemu_recorder *self)
+void qemu_connected(struct qemu_recorder *self)
 {
     pid_t before = self->qemu.pid ? self->qemu.pid : self->child.pid;
     pid_t pid = self->monitor.pid;
@@ -86,7 +86,7 @@ void qemu_meet(struct qemu_recorder *self)
         return;
     child_done(&self->qemu);
     (void)child_adopt(pid, &self->qemu);
-    if (qemu_running_claim(pid, NULL, &claim, NULL) < 0)
+    if (qemu_process_claim(pid, NULL, &claim, NULL) < 0)
         return;
     if (self->claim >= 0)
         close(self->claim);
@@ -215,7 +215,7 @@ static void tell_again(struct qemu_recorder *self, uint64_t now)
         child_signal(&self->child, SIGTERM);
 }
 
-bool qemu_pursue_end(struct qemu_recorder *self, uint64_t now)
+bool qemu_stop_step(struct qemu_recorder *self, uint64_t now)
 {
     if (is_to_end(self, now)) {
         if (self->settings.running)

@@ -197,7 +197,7 @@ int attached_recorder_new(const struct attached_recorder_settings *settings, str
         return -ENOMEM;
     self->recorder.ops = &ops;
     self->recorder.name = settings->rings;
-    self->recorder.leads = true;
+    self->recorder.is_primary = true;
     self->settings = *settings;
     self->collector.pidfd = -1;
     snprintf(self->source.name, sizeof self->source.name, "program");

@@ -3,7 +3,7 @@
 
 /* The recorder of a program that runs, and was started with writer=none: record/rings/collect.h. Its native trace is the
  * directory "program" of its recording. Where the recording has no directory, it is one of its own, which the recorder
- * makes or goes on with. It leads its recording, and ends with the program. */
+ * makes or goes on with. It is the primary recorder, and ends with the program. */
 
 #include "record/recorder.h"
 #include "record/rings/drain.h"

@@ -254,7 +254,7 @@ int program_recorder_new(const struct program_recorder_settings *settings, struc
         return -ENOMEM;
     self->recorder.ops = &ops;
     self->recorder.name = settings->command[0];
-    self->recorder.leads = true;
+    self->recorder.is_primary = true;
     self->settings = *settings;
     self->child.end = -1;
     *ret = &self->recorder;

@@ -2,7 +2,7 @@
 #pragma once
 
 /* The recorder of a program that it starts, and of those that the program forks and executes, if they link libstrata:
- * record/rings/programs.h. It leads its recording; it ends when all of them have ended. The first signal is the
+ * record/rings/programs.h. It is the primary recorder; it ends when all of them have ended. The first signal is the
  * program's, which then ends as it likes; with the second, and when --time is up, it gets SIGTERM; 5 seconds later, or with
  * another signal, SIGKILL. */
 

@@ -205,7 +205,7 @@ int vmm_recorder_new(const struct vmm_recorder_settings *settings, struct record
         return -ENOMEM;
     self->recorder.ops = &ops;
     self->recorder.name = settings->name;
-    self->recorder.leads = true;
+    self->recorder.is_primary = true;
     self->settings = *settings;
     self->child.end = -1;
     self->look_at = UINT64_MAX;

@@ -3,7 +3,7 @@
 
 /* The recorder of a virtual machine monitor that has no events of its own: it records nothing but who the monitor is, and
  * which of its threads run vCPUs, in a source of kind "none". What the host's and the guest's kernels record becomes that
- * of its vCPUs by this. It leads its recording, and ends with the monitor. */
+ * of its vCPUs by this. It is the primary recorder, and ends with the monitor. */
 
 #include "record/recorder.h"
 #include "record/vmm/process.h"

@@ -272,8 +272,8 @@ static void a_recorder_starts_another_one_sooner(void **state)
 
     a.starts = &b;
     say(&a, 'k'); /* it is woken, though nothing else is due */
-    a.recorder.leads = false;
-    b.recorder.leads = true;
+    a.recorder.is_primary = false;
+    b.recorder.is_primary = true;
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_int_equal(b.n_steps, 1);
     recording_free(recording);
@@ -309,7 +309,7 @@ static void the_end_of_those_that_lead_stops_the_others(void **state)
     struct fake a = make("a"), b = make("b");
     struct recording *recording = begin(NULL, NULL, &a, &b);
 
-    b.recorder.leads = true;
+    b.recorder.is_primary = true;
     say(&b, 'e');
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_int_equal(a.reason, RECORDER_BY_END);
@@ -317,13 +317,13 @@ static void the_end_of_those_that_lead_stops_the_others(void **state)
     recording_free(recording);
 }
 
-/* Also where none leads, as of Xen's buffers: what attends them keeps no recording alive, wherever it stands. */
+/* Also if no recorder is primary (Xen's buffers): a service keeps no recording alive, wherever it stands. */
 static void what_attends_ends_with_the_others(void **state)
 {
     struct fake a = make("a"), b = make("b");
     struct recording *recording = begin(NULL, NULL, &a, &b);
 
-    b.recorder.attends = true;
+    b.recorder.is_service = true;
     say(&a, 'e');
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_int_equal(b.reason, RECORDER_BY_END);
@@ -333,7 +333,7 @@ static void what_attends_ends_with_the_others(void **state)
     a = make("a");
     b = make("b");
     recording = begin(NULL, NULL, &a, &b);
-    a.recorder.attends = true;
+    a.recorder.is_service = true;
     say(&b, 'e');
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_string_equal(calls, "a.start b.start b.finish a.stop a.finish");
@@ -347,8 +347,8 @@ static void what_leads_may_end_while_it_is_started(void **state)
     struct recording *recording = begin(NULL, NULL, &a, &b);
 
     a.recorder.ops = &ops_ready;
-    a.recorder.leads = true;
-    b.recorder.attends = true;
+    a.recorder.is_primary = true;
+    b.recorder.is_service = true;
     say(&a, 'e');
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_int_equal(b.reason, RECORDER_BY_END);
@@ -362,7 +362,7 @@ static void the_next_one_starts_when_the_one_before_is_ready(void **state)
     struct recording *recording = begin(NULL, NULL, &a, &b);
 
     a.recorder.ops = &ops_ready;
-    b.recorder.leads = true;
+    b.recorder.is_primary = true;
     say(&a, 'r');
     say(&b, 'e');
     assert_int_equal(recording_run(recording, NULL), 0);
@@ -557,7 +557,7 @@ static void the_ladder_goes_on_when_time_has_passed(void **state)
     struct recording *recording = begin(NULL, &(struct recording_settings){.time = MS}, &a, NULL);
 
     memset(a.ends_by, 0, sizeof a.ends_by);
-    a.stop_ns[RECORDER_STOP] = a.stop_ns[RECORDER_HURRY] = a.stop_ns[RECORDER_KILL] = 5 * MS;
+    a.stop_ns[RECORDER_STOP] = a.stop_ns[RECORDER_STOP_NOW] = a.stop_ns[RECORDER_KILL] = 5 * MS;
     assert_int_equal(recording_run(recording, NULL), 0);
     assert_string_equal(calls, "a.start a.stop a.hurry a.kill a.finish");
     recording_free(recording);
@@ -571,7 +571,7 @@ static void signals_go_up_the_ladder(void **state)
 
     assert_int_equal(stop_signals_open(false, &signals), 0);
     recording = begin(NULL, &(struct recording_settings){.signals = &signals}, &a, &b);
-    a.ends_by[RECORDER_STOP] = a.ends_by[RECORDER_HURRY] = false;
+    a.ends_by[RECORDER_STOP] = a.ends_by[RECORDER_STOP_NOW] = false;
     kill(getpid(), SIGINT);
     kill(getpid(), SIGTERM);
     kill(getpid(), SIGHUP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel's trace while it is made: format/ftrace/live.h, and record/agent/live_stream.h, which brings it there. */
+/* A kernel's trace while it is made: format/ftrace/live.h, and record/kernel/live_stream.h, which brings it there. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cmocka_all.h"
 #include "event/value.h"
 #include "format/ftrace/live.h"
-#include "record/agent/live_stream.h"
+#include "record/kernel/live_stream.h"
 
 #define PAGE 256
 

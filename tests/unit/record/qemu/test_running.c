@@ -13,11 +13,11 @@
 
 #include "record/qemu/running.h"
 
-static struct qemu_running parse(const char *const *argv, unsigned n)
+static struct qemu_process parse(const char *const *argv, unsigned n)
 {
-    struct qemu_running running = {.argv = argv, .n = n};
+    struct qemu_process running = {.argv = argv, .n = n};
 
-    assert_int_equal(qemu_running_parse(&running), 0);
+    assert_int_equal(qemu_process_parse(&running), 0);
     return running;
 }
 
@@ -27,7 +27,7 @@ static struct qemu_running parse(const char *const *argv, unsigned n)
 
 static void test_qmp(void **state)
 {
-    struct qemu_running r =
+    struct qemu_process r =
         PARSE("qemu", "-qmp", "unix:/run/a,,b,server=on,wait=off", "-qmp-pretty",
               "unix:/run/c,server,nowait", "--qmp", "tcp:localhost:4444,server=on");
 
@@ -35,19 +35,19 @@ static void test_qmp(void **state)
     assert_string_equal(r.qmp[0], "/run/a,b");
     assert_string_equal(r.qmp[1], "/run/c");
     assert_string_equal(r.qmp_elsewhere, "tcp:localhost:4444,server=on");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     /* A monitor that connects to a server has no address to connect to, and the human monitor does not speak QMP. */
     r = PARSE("qemu", "-qmp", "unix:/run/a", "-monitor", "unix:/run/b,server=on", "-chardev",
               "socket,id=m,path=/run/m,server=on", "-mon", "m");
     assert_int_equal(r.n_qmp, 0);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     r = PARSE("qemu", "-mon", "chardev=m,id=monitor,mode=control", "-chardev",
               "socket,id=m,path=/run/m,server=on,wait=off");
     assert_int_equal(r.n_qmp, 1);
     assert_string_equal(r.qmp[0], "/run/m");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     /* libvirt */
     r = PARSE("qemu", "-name", "guest=web,debug-threads=on", "-chardev",
@@ -57,7 +57,7 @@ static void test_qmp(void **state)
     assert_string_equal(r.qmp_elsewhere, "a descriptor");
     assert_string_equal(r.name, "web");
     assert_null(r.libvirt);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 }
 
 /* The directory of the domain is that of its key; other secrets have none. */
@@ -66,63 +66,63 @@ static void test_libvirt(void **state)
     static const char secret[] =
         "{\"qom-type\":\"secret\",\"id\":\"masterKey0\",\"format\":\"raw\","
         "\"file\":\"/lib/q/domain-1-a\\\"b/master-key.aes\"}";
-    struct qemu_running r =
+    struct qemu_process r =
         PARSE("qemu", "-uuid", "5ba92e19-1250-46d7-bb76-c3b806648880", "-object", secret);
 
     assert_string_equal(r.uuid, "5ba92e19-1250-46d7-bb76-c3b806648880");
     assert_string_equal(r.libvirt, "/lib/q/domain-1-a\"b");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     r = PARSE("qemu", "-object",
               "secret,id=masterKey0,format=raw,file=/lib/q/domain-2-a,,b/master-key.aes");
     assert_null(r.uuid);
     assert_string_equal(r.libvirt, "/lib/q/domain-2-a,b");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     r = PARSE("qemu", "-object", "secret,id=other,file=/lib/q/key", "-object",
               "secret,id=masterKey0,data=abcd", "-object", "secret,id=masterKey0,file=key");
     assert_null(r.libvirt);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 }
 
 static void test_port(void **state)
 {
-    struct qemu_running r =
+    struct qemu_process r =
         PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on,wait=off", "-device",
               "virtio-serial-pci", "-device", "virtserialport,chardev=s,name=org.strata.agent");
 
     assert_string_equal(r.port, "/run/s");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on", "-device",
               "{\"driver\":\"virtserialport\",\"chardev\":\"s\",\"name\":\"org.strata.agent\"}");
     assert_string_equal(r.port, "/run/s");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 
     r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on", "-device",
               "virtserialport,chardev=s,name=org.qemu.guest_agent.0");
     assert_null(r.port);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 }
 
 static void test_log(void **state)
 {
-    struct qemu_running r = PARSE("qemu", "-D", "/tmp/log", "-msg", "timestamp=on,guest-name=on");
+    struct qemu_process r = PARSE("qemu", "-D", "/tmp/log", "-msg", "timestamp=on,guest-name=on");
 
     assert_string_equal(r.log, "/tmp/log");
     assert_true(r.has_times);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
     r = PARSE("qemu", "-msg", "timestamp", "-name", "a,,b,process=x");
     assert_true(r.has_times);
     assert_string_equal(r.name, "a,b");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
     r = PARSE("qemu", "-msg", "timestamp=on", "-msg", "guest-name=on");
     assert_false(r.has_times);
     assert_null(r.log);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
     r = PARSE("qemu", "-msg");
     assert_false(r.has_times);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 }
 
 static void test_config(void **state)
@@ -135,7 +135,7 @@ static void test_config(void **state)
                                "[machine]\n  type = \"none\"\n[broken\npath = \"\n";
     char file[] = "/tmp/test-running-XXXXXX";
     int fd = mkstemp(file);
-    struct qemu_running r;
+    struct qemu_process r;
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
@@ -146,16 +146,16 @@ static void test_config(void **state)
     /* The socket that a recording makes for other clients comes before the user's own, which may be in use. */
     assert_string_equal(r.qmp[0], "/run/x");
     assert_string_equal(r.qmp[1], "/run/own");
-    qemu_running_done(&r);
+    qemu_process_done(&r);
     r = PARSE("qemu", "-readconfig", "/no/such/file");
     assert_int_equal(r.n_qmp, 0);
-    qemu_running_done(&r);
+    qemu_process_done(&r);
 }
 
 static void test_process(void **state)
 {
     struct error error = {0};
-    struct qemu_running r;
+    struct qemu_process r;
     int pipes[2], err;
     char c;
     pid_t pid;
@@ -169,12 +169,12 @@ static void test_process(void **state)
     close(pipes[1]);
     assert_int_equal(read(pipes[0], &c, 1), 0); /* it is executed */
     close(pipes[0]);
-    err = qemu_running_open(pid, &r, &error);
+    err = qemu_process_open(pid, &r, &error);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     assert_int_equal(err, -ENOEXEC);
     assert_non_null(strstr(error.what, "is not QEMU"));
-    assert_int_equal(qemu_running_open(0x7ffffffe, &r, NULL), -ESRCH);
+    assert_int_equal(qemu_process_open(0x7ffffffe, &r, NULL), -ESRCH);
 }
 
 int main(void)

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* Recording guests: what is polled for, what is done then, and how a guest ends. */
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "record/kernel/guest_boot.h"
+#include "record/kernel/guests_clock.h"
+#include "record/kernel/guests_internal.h"
+
+/* For a guest without a connection to come back, after all were stopped. */
+#define STOP_TIMEOUT (5 * NSEC_PER_SEC)
+/* If this process wakes so much later than it meant to, it was stopped or the machine is overloaded. The agents are given
+ * that time as well. */
+#define DELAY_MIN NSEC_PER_SEC
+/* For the live view to read the rest of a virtio-trace guest, as long as it reads nothing. */
+#define SHOW_TIMEOUT_MS 500
+/* How often what is queued for the live view is sent, of a virtio-trace guest. */
+#define FLUSH_INTERVAL (NSEC_PER_SEC / 20)
+/* From then on one more message about a guest may be printed. */
+#define MESSAGE_INTERVAL (10 * NSEC_PER_SEC)
+/* What a child may write beyond its limit before it is killed: its files are looked at twice a second. */
+#define SIZE_SLACK (UINT64_C(64) << 20)
+
+static void print_unprinted(const struct guests *guests, struct guest *guest)
+{
+    char what[80];
+
+    if (guest->unprinted == 0)
+        return;
+    snprintf(what, sizeof what, "%" PRIu64 " more messages about it were not printed",
+             guest->unprinted);
+    guest->unprinted = 0;
+    guests->report(guests->userdata, guest->config.name, what);
+}
+
+/* At the end: how many messages were not printed. */
+static void print_rest(const struct guests *guests, struct guest *guest)
+{
+    uint64_t unreported = 0;
+    char what[80];
+
+    if (!guests->report)
+        return;
+    print_unprinted(guests, guest);
+    for (unsigned i = 0; i < guest->n_boots; i++)
+        unreported += guest->boots[i].unreported;
+    if (unreported == 0)
+        return;
+    snprintf(what, sizeof what, GUEST_REPORTED_MORE, unreported);
+    guests->report(guests->userdata, guest->config.name, what);
+}
+
+void guest_report(const struct guests *guests, struct guest *guest, const char *what)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (!guests->report)
+        return;
+    if (guest->messages_left < GUEST_MESSAGES_MAX && now >= guest->messages_next) {
+        guest->messages_left++;
+        guest->messages_next = now + MESSAGE_INTERVAL;
+    }
+    if (guest->messages_left == 0) {
+        guest->unprinted++;
+        return;
+    }
+    guest->messages_left--;
+    print_unprinted(guests, guest);
+    guests->report(guests->userdata, guest->config.name, what);
+}
+
+bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size)
+{
+    if (progress->full && progress->gaps > 0)
+        snprintf(buf, size,
+                 "--max-size is reached: %" PRIu64
+                 " pages that had arrived, and all later events, are not in the trace",
+                 progress->gaps);
+    else if (progress->full)
+        snprintf(buf, size, "--max-size is reached: later events are not in the trace");
+    else
+        snprintf(buf, size, "%" PRIu64 " page%s lost on the way from the agent", progress->gaps,
+                 progress->gaps == 1 ? " was" : "s were");
+    return progress->full || progress->gaps > 0;
+}
+
+/* Somebody who forgot the agent is told while the machine runs, not at its end. */
+static void give_hint(const struct guests *guests, struct guest *guest, uint64_t now)
+{
+    if (guest->hint_at == 0 || now < guest->hint_at)
+        return;
+    guest->hint_at = 0;
+    if (!guest->ended && !guests->stopping && guest_is_silent(guest) && guests->hint &&
+        !guest->is_wait_reported && !*guest_boot(guest)->boot_id)
+        guests->hint(guests->userdata, guest->config.name,
+                     guest_endpoint_is_taken(&guest->config.endpoint)
+                         ? GUEST_TAKEN
+                         : "no agent has answered yet; the guest's kernel is recorded from when "
+                           "strata-agent starts in the guest (man 8 strata-agent)");
+}
+
+void guest_end(struct guest *guest, int error, const char *what)
+{
+    char missing[160];
+
+    if (guest->ended)
+        return;
+    if (strcmp(what, GUEST_NO_AGENT) == 0 && guest->is_taken)
+        what = GUEST_TAKEN;
+    guest->ended = true;
+    guest->error = error;
+    snprintf(guest->what, sizeof guest->what, "%s", what);
+    guest_pause_end(guest);
+    guest_boot_end(guest);
+    if (error < 0)
+        guest_boot_problem(guest, what);
+    if (guest_missing_pages(&guest->progress, missing, sizeof missing))
+        guest_boot_lost(guest, missing);
+    if (guest->connection == CONNECTION_PENDING)
+        close(guest->proto_fd);
+    guest->connection = CONNECTION_AWAY;
+    if (guest->config.endpoint.kind == ENDPOINT_FD && guest->config.endpoint.fd >= 0)
+        close(guest->config.endpoint.fd);
+    guest->config.endpoint.fd = -1;
+    live_stream_drain(&guest->live, SHOW_TIMEOUT_MS);
+    guest->progress.unshown += guest->live.unshown;
+    live_stream_done(&guest->live);
+    if (guest->channel >= 0)
+        close(guest->channel);
+    guest->channel = -1;
+    if (guest->pid > 0) {
+        int status = 0;
+
+        /* It exits by itself, or is not to be trusted. */
+        kill(guest->pid, SIGKILL);
+        while (waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        guest->pid = 0;
+    }
+}
+
+/* A child may be under the control of its guest: its limit is checked from outside. */
+static void check_sizes(struct guests *guests, uint64_t now)
+{
+    if (now < guests->sizes_next || guests->max_size == 0)
+        return;
+    guests->sizes_next = now + NSEC_PER_SEC / 2;
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended &&
+            guest_store_size(&guests->guests[i].store) > guests->max_size + SIZE_SLACK)
+            guest_end(&guests->guests[i], -EFBIG, "its process wrote more than --max-size allows");
+}
+
+/* The virtio-trace protocol: pages as they come, no counts, and no end but that nothing more comes. */
+static void step_virtio_trace(struct guest *guest, const struct pollfd *fds, uint64_t now)
+{
+    struct error error = {0};
+    int r = virtio_trace_guest_read(&guest->virtio, fds, &guest->store.sink, now, &error);
+
+    guest->progress.bytes = guest->virtio.bytes;
+    guest->progress.full = guest->virtio.full;
+    guest->progress.n_cpus = guest->virtio.n;
+    live_stream_flush(&guest->live);
+    if (guest->virtio.full)
+        virtio_trace_guest_stop(&guest->virtio, now);
+    if (r < 0)
+        guest_end(guest, r, error.what);
+    else if (virtio_trace_guest_has_ended(&guest->virtio, now) && !guest->virtio.stopped)
+        guest_end(guest, -ENOTCONN, "all its ports were closed");
+    else if (virtio_trace_guest_has_ended(&guest->virtio, now))
+        guest_end(guest, guest->virtio.bytes ? 0 : -ENODATA,
+                  guest->virtio.bytes
+                      ? ""
+                      : "no data came from its ports: start the agent in the guest, "
+                        "and check that these are the ports that it writes to");
+}
+
+static bool all_ended(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended)
+            return false;
+    return true;
+}
+
+/* Two descriptors of each guest, then the ports of those of the virtio-trace protocol. */
+static unsigned fill_poll(const struct guests *guests, struct pollfd *fds)
+{
+    unsigned n = 2 * guests->n;
+
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        fds[2 * i] = (struct pollfd){guest->channel, POLLIN, 0};
+        fds[2 * i + 1] = (struct pollfd){
+            guest->connection == CONNECTION_PENDING ? guest->proto_fd : -1, POLLOUT, 0};
+        if (guest->config.virtio_trace && !guest->ended) {
+            virtio_trace_guest_poll(&guest->virtio, &fds[n]);
+            n += guest->virtio.n + 1;
+        }
+    }
+    return n;
+}
+
+static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
+{
+    const struct pollfd *ports = fds + 2 * (size_t)guests->n;
+
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        if (guest->config.virtio_trace) {
+            unsigned n = guest->ended ? 0 : guest->virtio.n + 1;
+
+            if (n > 0)
+                step_virtio_trace(guest, ports, now);
+            ports += n;
+            continue;
+        }
+        if (fds[2 * i].revents)
+            guest_read_messages(guests, guest, now);
+        if (fds[2 * i + 1].revents && guest->connection == CONNECTION_PENDING &&
+            guest_connected(guests, guest, now) < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}
+
+/* When a virtio-trace guest has something to do although nothing came. */
+static uint64_t virtio_trace_due_at(const struct guest *guest, uint64_t now)
+{
+    uint64_t due = virtio_trace_guest_ends_at(&guest->virtio);
+
+    return live_stream_has_queued(&guest->live) ? MIN(due, now + FLUSH_INTERVAL) : due;
+}
+
+unsigned guests_poll_size(const struct guests *guests)
+{
+    unsigned n = 2 * guests->n;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].config.virtio_trace)
+            n += guests->guests[i].virtio.n + 1;
+    return n;
+}
+
+unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until)
+{
+    unsigned n;
+    uint64_t until;
+
+    if (guests->stopping && guests->wake_by && now > guests->wake_by + DELAY_MIN)
+        guests->stop_by += now - guests->wake_by;
+    guests_reconnect(guests, now);
+    n = fill_poll(guests, fds);
+    until = guests_next_retry(guests);
+    if (guests->max_size)
+        until = MIN(until, guests->sizes_next);
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].config.virtio_trace && !guests->guests[i].ended)
+            until = MIN(until, virtio_trace_due_at(&guests->guests[i], now));
+    for (unsigned i = 0; i < guests->n; i++)
+        until = MIN(until, guests_clock_due(&guests->guests[i]));
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].hint_at && !guests->guests[i].ended)
+            until = MIN(until, guests->guests[i].hint_at);
+    guests->wake_by = until == UINT64_MAX ? 0 : until;
+    *ret_until = all_ended(guests) ? 0 : until;
+    return n;
+}
+
+int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
+{
+    serve(guests, fds, now);
+    check_sizes(guests, now);
+    for (unsigned i = 0; i < guests->n; i++) {
+        guest_read_kvm(guests, &guests->guests[i], now);
+        give_hint(guests, &guests->guests[i], now);
+    }
+    return !all_ended(guests);
+}
+
+bool guests_are_connected(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended && guests->guests[i].connection == CONNECTION_GIVEN)
+            return true;
+    return false;
+}
+
+void guests_stop(struct guests *guests)
+{
+    const struct guest_packet_head stop = {.kind = PACKET_STOP};
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    if (guests->stopping)
+        return;
+    guests->stopping = true;
+    guests->stop_by = now + STOP_TIMEOUT;
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        guest->is_taken =
+            guest_is_silent(guest) && guest_endpoint_is_taken(&guest->config.endpoint);
+        if (guest->config.virtio_trace)
+            virtio_trace_guest_stop(&guest->virtio, now);
+        else if (!guest->ended && guest_packet_send_to_child(guest->channel, &stop, NULL, 0) < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}
+
+void guests_flush(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        struct guest_packet_head flush = {.kind = PACKET_FLUSH, .offset = guest->flush_asked + 1};
+
+        if (guest->ended || guest->config.virtio_trace)
+            continue;
+        guest->flush_asked++;
+        if (guest_packet_send_to_child(guest->channel, &flush, NULL, 0) < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}
+
+bool guests_are_flushed(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended && guests->guests[i].flushed < guests->guests[i].flush_asked)
+            return false;
+    return true;
+}
+
+bool guest_is_silent(const struct guest *guest)
+{
+    return guest->n_boots == 1 && !guest->was_running && guest->progress.bytes == 0 &&
+           guest->store.n_files == 0;
+}
+
+void guests_remove_silent(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guest_is_silent(&guests->guests[i]))
+            guest_store_remove(&guests->guests[i].store);
+}
+
+void guests_end_because(struct guests *guests, const char *traced, const char *silent)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        bool spoke = !guest_is_silent(guest);
+
+        if (guest->progress.said_bye)
+            guest_end(guest, 0, "");
+        else
+            guest_end(guest, spoke ? -EINTR : -ENOTCONN, spoke ? traced : silent);
+        print_rest(guests, guest);
+    }
+}
+
+void guests_end(struct guests *guests)
+{
+    /* This machine's kernel is recorded alone. */
+    const char *what = guests->n > 0 && guests->guests[0].config.is_host
+                           ? "was ended before the agent of the host's kernel had sent the rest"
+                           : "was ended before the guest's agent had sent the rest";
+
+    guests_end_because(guests, what, what);
+}

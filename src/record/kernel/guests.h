@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Records the kernels of guests, each by a confined child of its own (record/kernel/guest_child.h), into directories of one
+ * trace directory. A connection that is lost is made again. */
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include "record/kernel/endpoint.h"
+#include "record/kernel/guest_child.h"
+#include "record/kernel/guest_kvm.h"
+#include "record/kernel/guest_pause.h"
+#include "record/kernel/guest_store.h"
+#include "record/kernel/live_stream.h"
+#include "record/kernel/virtio_trace.h"
+#include "tracedir/manifest.h"
+
+/* A guest as the user named it, or this machine's kernel, which is recorded in the same way. Strings are borrowed. */
+struct guest_config {
+    const char *name;
+    const struct trace_config *trace;
+    /* The directory with the ports of an agent that speaks the virtio-trace protocol; NULL: it speaks Strata's. */
+    const char *virtio_trace;
+    const char *tracefs_copy; /* … a copy of its tracefs */
+    const char *kvm_root;     /* where KVM describes it; NULL: GUEST_KVM_ROOT */
+    /* The sending end of a stream to the live view (record/kernel/live_stream.h). It is taken over, and then -1. NULL: the
+     * guest is not shown. */
+    int *live;
+    struct guest_endpoint endpoint; /* the descriptor of ENDPOINT_FD is taken over */
+    unsigned cpus;                  /* of virtio-trace; 0: as many as there are ports */
+    /* The process of the virtual machine, for KVM's values of its clock; 0: the one that made the socket of its port. */
+    pid_t vmm;
+    unsigned
+        n_guests; /* in the recording, which share its limits; 0: those that are opened with this one */
+    /* This machine's kernel: the directory is called NAME, the layer is "host", and the clock is "mono". */
+    bool is_host;
+    pid_t agent;     /* … whose agent is this process; 0: not known */
+    bool pid_filter; /* … and only while the threads of what is recorded run */
+};
+
+/* The trace of a kernel from one boot on. */
+struct guest_boot {
+    char agent[64], release[128], machine[64], boot_id[64], clock[32];
+    uint64_t hz;
+    struct guest_pair first, last, best; /* of the clock's samples; best: the least error */
+    unsigned n_pairs;
+    bool by_kvm;         /* all of them are KVM's */
+    bool lost_uncounted; /* as in struct manifest_source */
+    bool is_rewound;     /* it begins as the guest was set back to an earlier state */
+    struct manifest_moment began, ended;
+    uint64_t first_event, last_event; /* times of the guest's clock, when it has ended; 0: none */
+    uint64_t lost_before;             /* of the guest's lost events, those of earlier boots */
+    uint64_t lost;
+    char **problems;
+    unsigned n_problems;
+    unsigned n_reported; /* of them: reported by the guest */
+    uint64_t unreported; /* by the guest as well, and not kept */
+};
+
+enum guest_connection {
+    CONNECTION_AWAY,    /* none; the next try is at retry_at */
+    CONNECTION_PENDING, /* connect() has not completed */
+    CONNECTION_GIVEN,   /* the child has it */
+};
+
+struct guest {
+    struct guest_config config;
+    struct trace_config trace;
+    struct guest_store store;
+    struct virtio_trace_guest virtio; /* of config.virtio_trace, which has no child */
+    pid_t pid;                        /* 0: its child has ended */
+    int channel;                      /* -1: the same */
+    enum guest_connection connection;
+    int proto_fd;          /* while pending */
+    uint64_t retry_at;     /* ns */
+    int lost_error;        /* why the last connection was lost, negative; 0: the agent closed it */
+    unsigned retries;      /* since it was last connected */
+    bool is_wait_reported; /* that the agent cannot be reached */
+    uint64_t
+        hint_at;   /* ns: when it is said that no agent has answered yet; 0: not started, or said */
+    bool is_taken; /* its port served another client when it was stopped */
+    bool is_exit_reported; /* that the agent has exited; it has not come back since */
+    bool was_traced;       /* on any connection */
+    bool is_rewound;       /* its state went back, and it is not traced again yet */
+    bool was_running, ended;
+    uint64_t flush_asked,
+        flushed;        /* the numbers of the last flush that was asked for, and that is done */
+    bool measures_seen; /* how its child is confined is known */
+    int error;          /* 0, or why it ended, with WHAT */
+    char what[400];
+    struct guest_boot *boots;
+    unsigned n_boots;
+    struct guest_progress progress;
+    struct live_stream live; /* of a guest without a child */
+    pid_t peer;              /* at the other end of its port's socket; 0: not known */
+    struct guest_pauses pauses;
+    struct guest_clock { /* record/kernel/guests_clock.h */
+        char *kvm;       /* the directory with KVM's values of its TSC; NULL: none */
+        struct guest_tsc tsc;
+        struct guest_pair before; /* the latest pair made of them */
+        bool before_kept;         /* and an exchange has confirmed it */
+        struct guest_pair early;  /* the latest exchange from before them, if `has_early` */
+        bool has_early;
+        bool is_unreadable; /* no values hold for all vCPUs */
+        uint64_t next;      /* ns: when the next pair is due */
+    } clock;
+    /* How many messages about it may still be printed: one guest cannot flood a terminal. */
+    unsigned messages_left;
+    uint64_t messages_next; /* ns: when it is one more */
+    uint64_t unprinted;     /* messages since the last one that was printed */
+};
+
+struct guests {
+    int dir; /* borrowed; -1: nothing is kept */
+    struct guest *guests;
+    unsigned n;
+    uint64_t max_size;
+    bool stopping;
+    bool written; /* the manifest is up to date */
+    uint64_t
+        stop_by; /* ns: until then a guest that is not connected may come back, when all are stopped */
+    uint64_t wake_by; /* ns: when the last poll was to end at the latest */
+    uint64_t sizes_next;
+    /* Prints a message about a guest. May be NULL. */
+    void (*report)(void *userdata, const char *guest, const char *what);
+    /* The same of a guest whose agent has not answered for some seconds. */
+    void (*hint)(void *userdata, const char *guest, const char *what);
+    void *userdata;
+};
+
+/* Starts a child for each of N guests, which writes into directories of its own in DIR (borrowed; -1: nothing is kept).
+ * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread, writes the manifest whenever
+ * `written` is false, and then sets it. -EMFILE if this process may not open as many files as the guests need, or
+ * another -errno, with ERROR. */
+int guests_join(int dir, uint64_t max_size, const struct guest_config *configs, unsigned n,
+                struct guests *ret_guests, struct error *error);
+/* Events that are not in the trace of GUEST because its kernel's buffers or the trace had no room. */
+uint64_t guest_lost(const struct guest *guest);
+/* Whether pages that GUEST sent are not in the trace; if so, BUF says why. */
+bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size);
+/* Whether nothing ever came from GUEST. */
+bool guest_is_silent(const struct guest *guest);
+/* Removes the directories of guests from which nothing came. All have ended. */
+void guests_remove_silent(struct guests *guests);
+/* Ends the guests that have not ended. All that is known of them is final. */
+void guests_end(struct guests *guests);
+/* The same, with the error of a guest that was traced, and of one from which nothing came. */
+void guests_end_because(struct guests *guests, const char *traced, const char *silent);
+/* Ends the guests that have not ended, and frees all. */
+void guests_close(struct guests *guests);
+
+/* How many descriptors guests_poll() needs room for, at most. */
+unsigned guests_poll_size(const struct guests *guests);
+/* Makes the connections that are due, fills FDS with what to poll, and returns how many that are. *RET_UNTIL: when the
+ * poll has to end (CLOCK_MONOTONIC, ns; UINT64_MAX: never; 0: all guests have ended). */
+unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until);
+/* Handles what poll() found in all of FDS. 1: there is more to come; 0: all guests have ended. */
+int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now);
+/* Whether a guest has a connection: to its agent, or to QEMU's socket, whether or not an agent is at its other end. */
+bool guests_are_connected(const struct guests *guests);
+/* Has the agents send what was recorded until now. guests_serve() goes on with it. */
+void guests_flush(struct guests *guests);
+/* Whether it is in the files, of all that can send it now: guests that are connected, not paused, and whose agent is not
+ * too old. One of the virtio-trace protocol cannot be asked. */
+bool guests_are_flushed(const struct guests *guests);
+/* Stops the tracing. What the agents still have is read. */
+void guests_stop(struct guests *guests);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/kernel/guests_manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "tracedir/host.h"
+
+#define MONO_ERROR_NS 100
+
+/* The texts and the guest that a source of the manifest points to. */
+struct entry {
+    char name[96], path[96], pairs[128], confined[64];
+    struct manifest_guest guest;
+};
+
+static const char *known(const char *s)
+{
+    return *s ? s : NULL;
+}
+
+/* Of this machine's kernel, "mono" is CLOCK_MONOTONIC, but may be off by a little while the clock is being adjusted.
+ * Source: ktime_get_mono_fast_ns() in Linux's documentation of time. */
+static struct manifest_clock clock_of(const struct guest *guest, const struct guest_boot *boot,
+                                      const struct entry *entry)
+{
+    bool host = guest->config.is_host && strcmp(boot->clock, "mono") == 0;
+
+    return (struct manifest_clock){
+        .name = known(boot->clock),
+        .hz = boot->hz,
+        .pairs = boot->n_pairs && !host ? entry->pairs : NULL,
+        .host = host,
+        .error_ns = host ? MONO_ERROR_NS : 0,
+    };
+}
+
+static void fill(const struct guest *guest, unsigned n, bool complete, struct entry *entry,
+                 struct manifest_source *source)
+{
+    const struct guest_boot *boot = &guest->boots[n];
+    bool last = n + 1 == guest->n_boots;
+    uint64_t lost = guest_lost(guest);
+
+    guest_store_boot_name(&guest->store, n, entry->path, sizeof entry->path);
+    snprintf(entry->name, sizeof entry->name, "%s",
+             entry->path + (guest->config.is_host ? 0 : strlen(GUEST_PREFIX)));
+    confine_names(guest->progress.measures, entry->confined, sizeof entry->confined);
+    snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
+    entry->guest = (struct manifest_guest){
+        .agent = known(boot->agent),
+        .agent_pid = host_here()->recorder > 0 ? (int32_t)guest->config.agent : 0,
+        .release = known(boot->release),
+        .machine = known(boot->machine),
+        .boot_id = known(boot->boot_id),
+        .kvm = boot->by_kvm && boot->n_pairs > 0,
+        .confined = known(entry->confined),
+    };
+    *source = (struct manifest_source){
+        .name = entry->name,
+        .kind = "ftrace",
+        .layer = guest->config.is_host ? "host" : "guest",
+        .path = entry->path,
+        .clock = clock_of(guest, boot, entry),
+        .host = host_here(),
+        .guest = guest->config.virtio_trace ? NULL : &entry->guest,
+        .began = boot->began,
+        .ended = boot->ended,
+        .lost_known = !guest->config.virtio_trace && (complete || !last),
+        .lost = boot->ended.realtime_ns ? boot->lost : lost - MIN(boot->lost_before, lost),
+        .lost_uncounted = boot->lost_uncounted,
+        .complete = last ? complete && guest->error == 0 : true,
+        .pid_filter = guest->config.pid_filter,
+        .problems = (const char *const *)boot->problems,
+        .n_problems = boot->n_problems,
+    };
+}
+
+/* One from which nothing came so far: it has no events, but may have said why. */
+static void fill_silent(const struct guest *guest, struct entry *entry,
+                        struct manifest_source *source)
+{
+    fill(guest, 0, false, entry, source);
+    source->kind = MANIFEST_NO_EVENTS;
+    source->clock = (struct manifest_clock){0};
+    source->lost_known = false;
+}
+
+int guests_put_sources(const struct guests *guests, bool complete, enum guests_silent silent,
+                       struct arena *arena, struct manifest_source **ret, unsigned *ret_n)
+{
+    struct manifest_source *sources;
+    struct entry *entries;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < guests->n; i++)
+        n += guests->guests[i].n_boots;
+    entries = arena_alloc(arena, (n + 1) * sizeof *entries);
+    sources = arena_alloc(arena, (n + 1) * sizeof *sources);
+    if (!entries || !sources)
+        return -ENOMEM;
+    n = 0;
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest *guest = &guests->guests[i];
+
+        if (silent != GUESTS_SILENT_AS_OTHERS && guest_is_silent(guest)) {
+            if (silent == GUESTS_SILENT_WITHOUT_EVENTS) {
+                fill_silent(guest, &entries[n], &sources[n]);
+                n++;
+            }
+            continue;
+        }
+        for (unsigned j = 0; j < guest->n_boots; j++, n++)
+            fill(guest, j, complete, &entries[n], &sources[n]);
+    }
+    *ret = sources;
+    *ret_n = n;
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What an agent of this machine's kernel that was killed, with its recorder, has left: its instance of tracefs still has the events that
+ * it held back. */
+
+#include <sys/types.h>
+
+/* Stops the instances of the process AGENT, appends their pages to cpuN.raw in the open directory DIR, and removes them. Does
+ * nothing while that process runs, or where there is nothing. Errors leave what they concern as it is, until the next agent of this
+ * machine removes it. */
+void host_leftover_drain(pid_t agent, int dir);

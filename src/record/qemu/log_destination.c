@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/qemu/log_destination.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIFO_NAME "strata-log"
+
+#define STDERR_DEVICE "/dev/stderr"
+#define STDERR_OF_SELF "/proc/self/fd/2"
+
+char *log_destination_in_domain(const struct qemu_process *running)
+{
+    char *path;
+
+    if (!running->libvirt || faccessat(AT_FDCWD, running->libvirt, W_OK | X_OK, AT_EACCESS) < 0)
+        return NULL;
+    if (asprintf(&path, "%s/" FIFO_NAME, running->libvirt) < 0)
+        return NULL;
+    (void)unlink(path);
+    return path;
+}
+
+int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    if (stat(path, &st) < 0)
+        return -errno;
+    *ret_uid = st.st_uid;
+    *ret_gid = st.st_gid;
+    return 0;
+}
+
+const char *log_destination_stderr(pid_t pid)
+{
+    char path[64];
+    struct stat st;
+
+    /* The /dev that libvirt makes for a domain has the devices that QEMU needs, and no more. */
+    snprintf(path, sizeof path, "/proc/%ld/root/dev/stderr", (long)pid);
+    return lstat(path, &st) < 0 && errno == ENOENT ? STDERR_OF_SELF : STDERR_DEVICE;
+}
+
+bool log_destination_is_stderr(const char *path)
+{
+    return strcmp(path, STDERR_DEVICE) == 0 || strcmp(path, STDERR_OF_SELF) == 0;
+}
+
+static bool can_be_lent(const struct stat *st)
+{
+    return S_ISFIFO(st->st_mode) || S_ISREG(st->st_mode);
+}
+
+struct log_loan log_destination_lend_stderr(pid_t pid)
+{
+    struct log_loan loan = LOG_LOAN_NONE;
+    char path[64];
+    struct stat st;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)pid);
+    /* This opens the pipe or file itself, as QEMU has it. */
+    if (log_destination_user(pid, &uid, &gid) < 0 || stat(path, &st) < 0 || !can_be_lent(&st) ||
+        st.st_uid == uid)
+        return loan;
+    fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return loan;
+    if (fstat(fd, &st) == 0 && can_be_lent(&st) && fchown(fd, uid, gid) == 0)
+        loan = (struct log_loan){fd, st.st_uid, st.st_gid};
+    else
+        close(fd);
+    return loan;
+}
+
+void log_destination_return(struct log_loan *loan)
+{
+    if (loan->fd < 0)
+        return;
+    (void)!fchown(loan->fd, loan->uid, loan->gid);
+    close(loan->fd);
+    *loan = LOG_LOAN_NONE;
+}
