@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Conditions (runtime/filter.h). A text is compiled and run on the arguments of an event, and the result
+/* Conditions (filter/filter.h). A text is compiled and run on the arguments of an event, and the result
  * compared with that of an evaluator that goes by the tree and by numbers without an end. An input that
  * begins with a NUL is a program: what the verifier takes may do anything but harm. */
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "runtime/filter.h"
+#include "filter/filter.h"
 #include "runtime/thread_number.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -317,7 +317,8 @@ static void run_text(const uint8_t *data, size_t size)
         evaluator.divided_by_zero = false;
         proto_nodes(&evaluator);
         result = evaluate(&evaluator, condition->n_nodes - 1);
-        if (filter_run(program, values) != (result.value != 0 && !evaluator.divided_by_zero))
+        if (filter_run(program, values, thread_number) !=
+            (result.value != 0 && !evaluator.divided_by_zero))
             abort();
     }
 end:
@@ -338,7 +339,7 @@ static void run_program(const uint8_t *data, size_t size)
     if (filter_verify(program, size, fields, N_FIELDS))
         for (int i = 0; i < 4; i++) {
             make_values(values, &seed);
-            (void)filter_run(program, values);
+            (void)filter_run(program, values, thread_number);
         }
     free(program);
 }

@@ -79,9 +79,9 @@ fi
 library=$(cd "$(dirname "$1")" && pwd)/${1##*/}
 
 mkdir "$work/objects" "$work/headers"
-# The archive is thin: its objects lie beside it.
+# The archive is thin: it names its objects, those of src/filter/ among them.
 for object in $(ar t "$library"); do
-    cp "$library.p/${object##*/}" "$work/objects/"
+    cp "$object" "$work/objects/"
 done
 cp "$here"/src/runtime/*.h "$work/headers/"
 check_objects "$work"/objects/*.o

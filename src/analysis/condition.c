@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 #include "event/kernel_event.h"
 #include "event/value.h"
-#include "runtime/filter.h"
+#include "filter/filter.h"
 
 /* Fields of a class that a condition may name. */
 #define CONDITION_FIELDS 64
@@ -185,5 +185,5 @@ bool condition_holds(const struct condition *condition, const struct item *item)
         if (!value.present)
             return false;
     }
-    return filter_run(condition->program, values);
+    return filter_run(condition->program, values, NULL);
 }

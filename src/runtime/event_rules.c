@@ -230,7 +230,7 @@ static void set_own_state(struct strata_event *event, uint8_t state)
     uint16_t *own = (uint16_t *)(void *)event->state;
     bool is_on = strata_event_is_on(event);
 
-    /* A call that meets this must not find it on without its condition (runtime/filter.c). */
+    /* A call that meets this must not find it on without its condition (runtime/filter_set.c). */
     if (state == 0 && is_on)
         __atomic_store_n(own, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&event->filtered, !!(state & STRATA_STATE_FILTERED), __ATOMIC_RELEASE);
@@ -258,7 +258,7 @@ static void set_state(struct strata_event *event, uint8_t state)
         trace_message("event '%s' stays off: no memory for its description", event->name);
         return;
     }
-    /* Release: a thread that sees a condition's state also sees its program (runtime/filter.c). */
+    /* Release: a thread that sees a condition's state also sees its program (runtime/filter_set.c). */
     __atomic_store_n(event->state, state, __ATOMIC_RELEASE);
     if (!before == !state)
         return;

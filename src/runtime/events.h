@@ -39,7 +39,7 @@ struct trace_class {
     struct strata_event *event; /* one of its events; NULL if there is none */
     struct trace_class *next;   /* of the same hash bucket */
     void *layout;               /* the writer's (runtime/record_layout.h) */
-    /* Its last condition; NULL: never any. What these point to is never freed (runtime/filter.c); both
+    /* Its last condition; NULL: never any. What these point to is never freed (runtime/filter_set.c); both
      * are read without the lock. */
     _Atomic(const struct filter_program *) filter;
     _Atomic(const char *) condition;

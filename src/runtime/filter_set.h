@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Gives events their conditions (runtime/filter.h). Under registry_lock(). */
+/* Gives events their conditions (filter/filter.h). Under registry_lock(). */
 
+#include "filter/filter.h"
 #include "runtime/events.h"
-#include "runtime/filter.h"
 
 /* Compiles CONDITION for the class and stores it; the class's state decides whether it is used. -EINVAL
  * with ERROR, and *WARNING as filter_compile(); -ENOMEM. */

@@ -6,13 +6,8 @@
 
 #include "runtime/macro.h"
 
-/* Initial-exec: an access is no call that could allocate, and so safe in signal handlers. */
-/* A library that programs load while they run has no place for what is initial-exec: it says so when it builds this. */
-#ifndef THREAD_NUMBER_TLS_MODEL
-#define THREAD_NUMBER_TLS_MODEL "initial-exec"
-#endif
-
-static __thread uint32_t thread __attribute__((tls_model(THREAD_NUMBER_TLS_MODEL)));
+/* Initial-exec: an access is not a call, which could allocate: it is safe in signal handlers. */
+static __thread uint32_t thread __attribute__((tls_model("initial-exec")));
 
 uint32_t thread_number(void)
 {

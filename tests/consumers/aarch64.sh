@@ -22,9 +22,9 @@ echo '#include <stdio.h>' | cross -E - >/dev/null 2>&1 || {
     exit 77
 }
 mkdir library
-for source in "$tree"/src/runtime/*.c; do
-    name=${source##*/}
-    cross -c -o "library/${name%.c}.o" "$source" || fail "$name is not compiled"
+for source in "$tree"/src/filter/*.c "$tree"/src/runtime/*.c; do
+    name=${source#"$tree"/src/}
+    cross -c -o "library/$(echo "${name%.c}" | tr / _).o" "$source" || fail "$name is not compiled"
 done
 cross -static -o emit "$tree/tests/runtime/emit.c" library/*.o -pthread || fail "emit is not linked"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/filter.h"
+#include "filter/filter.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/macro.h"
+#include "base/macro.h"
 
 enum value_kind {
     VALUE_NUMBER,

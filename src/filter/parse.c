@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/filter.h"
+#include "filter/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/macro.h"
+#include "base/macro.h"
 
 #define NO_OPERATOR 0xff /* a value, or something in parentheses */
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Conditions on the arguments of events: from text to a program that the traced program runs.
+/* Conditions on the arguments of events: from text to a program, which a traced program runs on what it emits
+ * (runtime/filter_set.h) and an analysis on what it reads (analysis/condition.h).
  *
- *     filter_lex.c     text to tokens
- *     filter_parse.c   tokens to nodes in postfix order: knows C's precedence, and no event
- *     filter_compile.c nodes and the fields of an event to a program
- *     filter_verify.c  that running a program touches nothing but what it may
- *     filter_run.c     runs it
- *     filter.c         keeps programs, and gives events theirs
+ *     lex.c      text to tokens
+ *     parse.c    tokens to nodes in postfix order: knows C's precedence, and no event
+ *     compile.c  nodes and the fields of an event to a program
+ *     verify.c   checks that a program touches nothing but what it may
+ *     run.c      runs it
+ *
+ * libstrata links this layer: it needs libc alone, and no header of base/ that has code elsewhere.
  *
  * The language is in strata-filter(5). Integers have 64 bits: signed, or unsigned if they are of an
  * argument of 64 unsigned bits, a pointer, or made of such; it is C's arithmetic with an int of 64 bits,
@@ -194,44 +196,11 @@ int filter_compile(const struct filter_condition *condition, const struct strata
 bool filter_verify(const struct filter_program *program, size_t size,
                    const struct strata_field *fields, unsigned n_fields);
 
-/* True if the condition holds. Of a string at most STRATA_STRING_MAX bytes are read. Any thread, signal
- * handlers too; only reading the thread's name makes a system call. */
-bool filter_run(const struct filter_program *program, const uint64_t *values);
-
-/* ---- For the files above ---- */
-
-enum filter_token_kind {
-    TOKEN_END,
-    TOKEN_NUMBER,
-    TOKEN_NAME,
-    TOKEN_TEXT,
-    TOKEN_OPERATOR, /* a binary one, or '-', '+' */
-    TOKEN_NOT,
-    TOKEN_BIT_NOT,
-    TOKEN_OPEN,
-    TOKEN_CLOSE,
-};
-
-struct filter_token {
-    uint8_t kind;
-    uint8_t op;
-    bool is_unsigned;
-    uint64_t value;
-    const char *start;
-    size_t len;     /* in the text */
-    size_t pattern; /* where in the patterns it was put */
-};
-
-struct filter_lexer {
-    const char *text;
-    const char *at;
-    char *patterns; /* with room for as many bytes as the text has, and one */
-    size_t patterns_len;
-    struct filter_error *error;
-};
-
-/* Reads the next token. -EINVAL with the lexer's error filled. */
-int filter_lex(struct filter_lexer *lexer, struct filter_token *ret);
+/* True if the condition holds. Of a string at most STRATA_STRING_MAX bytes are read. THREAD_NUMBER returns the
+ * number of the calling thread; NULL: the condition does not name thread.id. Any thread, signal handlers too, if
+ * THREAD_NUMBER may; only reading the thread's name makes a system call. */
+bool filter_run(const struct filter_program *program, const uint64_t *values,
+                uint32_t (*thread_number)(void));
 
 /* Fills ERROR and returns -EINVAL. */
 int filter_fail(struct filter_error *error, size_t column, const char *format, ...)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/filter.h"
+#include "runtime/filter_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/events.h"
-#include "runtime/filter_set.h"
 #include "runtime/macro.h"
+#include "runtime/thread_number.h"
 
 /* How events that are emitted meet conditions that change.
  *
@@ -129,5 +129,5 @@ bool strata_filter_pass(const struct strata_event *event, const uint64_t *values
     }
     class = class_by_id(event->id);
     program = class ? atomic_load_explicit(&class->filter, memory_order_acquire) : NULL;
-    return !program || filter_run(program, values);
+    return !program || filter_run(program, values, thread_number);
 }

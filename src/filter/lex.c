@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/filter.h"
+#include "filter/internal.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/macro.h"
+#include "base/macro.h"
 
 int filter_fail(struct filter_error *error, size_t column, const char *format, ...)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/filter.h"
+#include "filter/filter.h"
 
 #include <string.h>
 

@@ -10,9 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "filter/filter.h"
 #include "runtime/events.h"
-#include "runtime/filter.h"
 #include "runtime/macro.h"
+#include "runtime/thread_number.h"
 
 static const struct strata_field fields[] = {
     {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, 1},
@@ -47,7 +48,7 @@ static int run(const char *text)
         return r;
     }
     assert_true(filter_verify(program, program->size, fields, ARRAY_SIZE(fields)));
-    return filter_run(program, values);
+    return filter_run(program, values, thread_number);
 }
 
 static void check(const char *text, int expected)

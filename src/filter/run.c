@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/filter.h"
+#include "filter/filter.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "runtime/macro.h"
-#include "runtime/thread_number.h"
+#include "base/macro.h"
 
 /* Like pattern_match(), but `\` makes the next character plain, and of TEXT, which need not end, SIZE
  * bytes are looked at. */
@@ -65,7 +64,8 @@ static bool same(uint64_t a, uint64_t b)
 
 /* That values are there to be taken is the verifier's matter, of which the analyzer knows nothing.
  * NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign,clang-analyzer-core.uninitialized.Branch,clang-analyzer-core.uninitialized.UndefReturn) */
-bool filter_run(const struct filter_program *program, const uint64_t *values)
+bool filter_run(const struct filter_program *program, const uint64_t *values,
+                uint32_t (*thread_number)(void))
 {
     const struct filter_instruction *code = filter_instructions(program);
     const struct filter_instruction *at = code;
