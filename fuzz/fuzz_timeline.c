@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Timelines of any events: what is written must be a Perfetto trace, by libprotobuf-c, and JSON, by jansson, with
+/* Timelines of any events: what is written must be a Perfetto trace, by libprotobuf-c, with
  * slices that nest and every event once.
  *
  * An item is: a byte that chooses its class (or a loss), a byte each for a step in time (signed), CPU, thread and
  * vCPU, a byte for the error of its time, a byte for how much payload follows; then the payload, of which a class
  * may repeat what there is to become long. */
-#include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,15 +233,6 @@ static void check_perfetto(const struct text *out, size_t n_items)
         abort();
 }
 
-static void check_chrome(const struct text *out)
-{
-    json_t *trace = json_loadb(out->start, text_len(out), JSON_ALLOW_NUL, NULL);
-
-    if (!trace)
-        abort();
-    json_decref(trace);
-}
-
 /* What a user may give. */
 static const char rules[] = "note: program:note -> program:note by cpu\n"
                             "disk: guest:block_rq_issue(sector) -> vmm:*(sector) again=queue\n"
@@ -275,12 +265,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     n = feed(sink, &catalogue, classes, data, size);
     sink_free(sink);
     check_perfetto(&out, n);
-    out.next = out.start;
-    if (export_chrome_open(&options, &sink, NULL) < 0)
-        abort();
-    feed(sink, &catalogue, classes, data, size);
-    sink_free(sink);
-    check_chrome(&out);
     text_done(&out);
     catalogue_done(&catalogue);
     span_rule_list_done(&list);

@@ -56,7 +56,7 @@ static int parse_format(void *member, const char *value, struct error *error)
 static const struct option output_options[] = {
     /* The names of export_formats. */
     {OPTION_PARSED, 't', "to",
-     "chrome|clickhouse|csv|ctf|parquet|perfetto|simpletrace|\n"
+     "clickhouse|csv|ctf|parquet|perfetto|simpletrace|\n"
      "sqlite|trace.dat|trace-events",
      "output format", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
@@ -66,8 +66,8 @@ static const struct option output_options[] = {
      "page ui.perfetto.dev; without -o, keep no file",
      MEMBER(in_browser)},
     {OPTION_STRINGS, 'p', "pair", "RULE",
-     "perfetto, chrome: also show the spans of RULE, as in\n"
-     "strata latency; clickhouse, parquet: only these",
+     "perfetto: also show the spans of RULE, as in strata\n"
+     "latency; clickhouse, parquet: only these",
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
@@ -259,8 +259,8 @@ static int check(const struct export_verb_options *options, int n)
     if (options->host && !has_trait(options, EXPORT_HOSTS))
         return cli_usage_error("export", "--host requires --to=clickhouse or parquet");
     if ((options->pairs.n > 0 || options->files.n > 0) && !has_trait(options, EXPORT_SPANS))
-        return cli_usage_error(
-            "export", "--pair and --pairs require --to=perfetto, chrome, clickhouse or parquet");
+        return cli_usage_error("export",
+                               "--pair and --pairs require --to=perfetto, clickhouse or parquet");
     if (options->in_browser && strcmp(format->name, "perfetto") != 0)
         return cli_usage_error("export", "--open requires --to=perfetto");
     if (options->in_browser && options->output && strcmp(options->output, "-") == 0)

@@ -6,7 +6,6 @@
 /* One line a format, by name: its name here, and again in the list that options are made of. */
 /* clang-format off */
 #define FORMATS(F) \
-    F("chrome", STREAM, EXPORT_TEXT | EXPORT_SPANS | EXPORT_NAMES, NULL, export_chrome_open) \
     F("clickhouse", STREAM, EXPORT_REMOTE | EXPORT_HOSTS | EXPORT_SPANS | EXPORT_NAMES, NULL, export_clickhouse_open) \
     F("csv", STREAM, EXPORT_TEXT | EXPORT_ALONE, NULL, export_csv_open) \
     F("ctf", DIRECTORY, EXPORT_NAMES | EXPORT_HIDES_RATE | EXPORT_NEEDS_TIMES, export_ctf_is_export, export_ctf_open) \

@@ -82,8 +82,6 @@ extern const struct export_format export_formats[];
 extern const char *const export_names[];
 
 /* The sinks, each in a file of its own that opens with what it writes. */
-int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
-                       struct error *error);
 int export_clickhouse_open(const struct export_options *options, struct sink **ret_sink,
                            struct error *error);
 int export_csv_open(const struct export_options *options, struct sink **ret_sink,

@@ -117,14 +117,6 @@ static bool is_perfetto(const uint8_t *head, size_t n)
     return at < n && head[at] == 0x0a;
 }
 
-/* The object of Chrome's trace viewer; its first members may be others. */
-static bool is_chrome(const char *head, size_t n)
-{
-    static const char events[] = "\"traceEvents\"";
-
-    return begins(head, n, "{", 1) && memmem(head, n, events, sizeof events - 1);
-}
-
 bool recognise_exported(const void *head, size_t n, const char **ret_what, const char **ret_viewer)
 {
     if (begins(head, n, "SQLite format 3", 16)) {
@@ -133,9 +125,6 @@ bool recognise_exported(const void *head, size_t n, const char **ret_what, const
     } else if (begins(head, n, "PAR1", 4)) {
         *ret_what = "a Parquet file";
         *ret_viewer = "DuckDB, for example";
-    } else if (is_chrome(head, n)) {
-        *ret_what = "a trace in Chrome's JSON";
-        *ret_viewer = "ui.perfetto.dev";
     } else if (is_perfetto(head, n)) {
         *ret_what = "a Perfetto trace";
         *ret_viewer = "ui.perfetto.dev";

@@ -144,13 +144,13 @@ def cases(strata, read_all):
     yield case("sched-vcpus", "sched", "--by=vcpu", "xen.raw", env=declared)
     yield case("sched-domains", "sched", "--by=domain", "xen.raw", env=declared)
     for to, path, given in [
-        ("chrome", "a.json", "trace"), ("csv", "a.csv", "v3.simpletrace"), ("ctf", "a.ctf", "trace"),
+        ("csv", "a.csv", "v3.simpletrace"), ("ctf", "a.ctf", "trace"),
         ("perfetto", "a.pftrace", "trace"), ("simpletrace", "a.st", "v4.simpletrace"), ("sqlite", "a.db", "v7.dat"),
         ("trace.dat", "a.dat", "v7.dat"), ("trace-events", "a.te", "v7.dat"), ("trace.dat", "b.dat", "trace"),
         ("sqlite", "b.db", "trace")]:
         yield case(f"export-{path}", "export", f"--to={to}", "-o", f"out/{path}", given, env=declared)
-    yield case("export-pair", "export", "--to=chrome", "--pair=wake: sched_waking(pid) -> sched_switch(next_pid)",
-               "-o", "out/p.json", "sched", env=declared)
+    yield case("export-pair", "export", "--to=perfetto", "--pair=wake: sched_waking(pid) -> sched_switch(next_pid)",
+               "-o", "out/p.pftrace", "sched", env=declared)
     yield case("export-stdout", "export", "--to=perfetto", "v4.simpletrace", env=declared)
     yield case("merge-tsc", "merge", "-o", "out/all", "tsc", "tsc2=tsc", "--tsc=tsc,tsc2", "--cpu-hz=2G", env=declared)
     yield case("merge-events", "merge", "-o", "out/all", "guest", "vm.log", "--sync", "guest:sys_enter_write = vm:marker",

@@ -2,6 +2,7 @@
 # Clocks tightened by causes and effects: a real recording, and copies of it whose guest's clock is changed.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/perfetto.sh"
 
 xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
 
@@ -108,8 +109,8 @@ grep ' vmm ' lines | grep -qv '±[0-9]' && fail "report states none of the monit
 "$strata" report -f csv near >csv 2>err || fail "$(cat err)"
 "$strata" sql --format=json -c "SELECT layer, error_ns FROM event UNION ALL
     SELECT 'span', error_ns FROM span WHERE error_ns > 0" near >sql 2>err || fail "$(cat err)"
-"$strata" export --to chrome near -o chrome.json 2>err || fail "$(cat err)"
-"$strata" export --to perfetto near -o out.perfetto 2>err || fail "$(cat err)"
+export_perfetto near || fail "$(cat err)"
+perfetto_marks >marks
 python3 - <<'END' || fail "errors"
 import csv, json
 rows = [json.loads(line) for line in open("json")]
@@ -120,9 +121,8 @@ for row in csv.DictReader(open("csv")):
 for line in open("sql"):
     row = json.loads(line)
     assert row["layer"] != "span" and (row.get("error_ns") is None) == (row["layer"] == "guest"), row
-errors = [event["args"]["strata.error_ns"] for event in json.load(open("chrome.json"))["traceEvents"]
-          if "strata.error_ns" in event.get("args", {})]
-assert errors.count(None) > 1000 and any(error for error in errors), len(errors)
+errors = [mark["args"]["strata.error_ns"] for mark in map(json.loads, open("marks")) if "strata.error_ns" in mark["args"]]
+assert errors.count("unknown") > 1000 and any(error for error in errors), len(errors)
 END
 
 case="the page"

@@ -2,6 +2,7 @@
 # Analyses of a trace of LTTng's kernel tracer, which has no groups and names of its own: each finds its events, and the numbers
 # are those that the trace was made with (made_ctf_kernel.py).
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/perfetto.sh"
 python3 "$here/made_ctf_kernel.py" kernel
 
 # rows VERB FILTER: what jq's FILTER makes of each row.
@@ -64,8 +65,8 @@ case=summary
 if grep -E 'no (interrupts|requests to disks|VM exits) are in this trace' out; then fail "finds nothing"; fi
 
 case=timeline
-"$strata" export --to chrome -o timeline.json kernel
-jq -r '.traceEvents[] | select(.ph == "B" or .ph == "b" or .ph == "C") | .name' timeline.json | sort | uniq -c | sed 's/^ *//' >out
+export_perfetto kernel || fail "$(cat err)"
+perfetto_marks | jq -r 'select(.kind == "B" or .kind == "C") | .name // .track[0]' | sort | uniq -c | sed 's/^ *//' >out
 diff - out <<'END' || fail "differs"
 1 CPU 0/KVM
 10 block R

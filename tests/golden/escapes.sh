@@ -72,7 +72,7 @@ for trace in 'simple.trace --trace-events events' ctf trace.dat 'log/qemu.log --
     done
     run json stat --format json "$@"
     [ $# -gt 1 ] || run text top -b -n 1 "$@"
-    for format in csv chrome trace-events; do
+    for format in csv trace-events; do
         run csv export --to $format "$@"
     done
     rm -rf to.ctf

@@ -110,7 +110,7 @@ with open("long.trace", "wb") as f:
 END
     echo 'long(uint64_t n) "%" PRIu64' >long.events
     # 120 MB of events in 64 MB of address space.
-    for format in chrome csv ctf perfetto simpletrace sqlite trace.dat trace-events; do
+    for format in csv ctf perfetto simpletrace sqlite trace.dat trace-events; do
         (ulimit -v 65536 && exec "$strata" export --to $format -o long.$format --trace-events long.events long.trace) ||
             fail "$format needs more memory for a long trace"
         rm -r long.$format

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Compares the slices of exported timelines with what strata's verbs count and measure.
 
-    export_counts.py STRATA JSON DECODED TRACE [OPTION...]
+    export_counts.py STRATA DECODED TRACE [OPTION...]
 
-JSON: strata export --to chrome of TRACE with OPTIONs. DECODED: the same to perfetto, as protoc prints it. The verbs are
-run on the same. Each rule that strata latency has built in and a timeline draws has as many slices that an event ends,
+DECODED: strata export --to perfetto of TRACE with OPTIONs, as protoc prints it. The verbs are run on the same. Each rule that strata latency has built in and a timeline draws has as many slices that an event ends,
 from the event that begins them; strata exits and strata irq count as many by name; what is not complete is cut, by the
 same causes. Prints how many slices were compared, as JSON."""
 
@@ -137,25 +136,21 @@ def irq_name(row):
 
 
 def main():
-    strata, chrome, decoded, *args = sys.argv[1:]
-    found = []
-    for marks in export_timeline.chrome(chrome), export_timeline.perfetto(decoded):
-        by_rule, by_name = read(marks)
-        seen = {"rules": compare_rules(by_rule, run(strata, "latency", *args), strata, args)}
-        if by_name["in the guest"].n:
-            rows = run(strata, "latency", "--pair", GUEST, *args)["rows"]
-            seen["guest"] = compare_names(by_name, rows, lambda row: "in the guest")
-        irq = run(strata, "irq", *args)
-        if irq:
-            seen["irq"] = compare_names(by_name, irq["rows"], irq_name)
-        exits = run(strata, "exits", *args) if by_rule["exit"].n else None
-        if exits:
-            prefix = "exit: " if by_name["in the guest"].n else "hypervisor: "
-            seen["exits"] = compare_names(by_name, exits["rows"], lambda row: prefix + row["key"]["reason"])
-            same("all exits", by_rule["exit"].n, seen["exits"])
-        found.append(seen)
-    same("chrome and perfetto", found[0], found[1])
-    print(json.dumps(found[0]))
+    strata, decoded, *args = sys.argv[1:]
+    by_rule, by_name = read(export_timeline.perfetto(decoded))
+    seen = {"rules": compare_rules(by_rule, run(strata, "latency", *args), strata, args)}
+    if by_name["in the guest"].n:
+        rows = run(strata, "latency", "--pair", GUEST, *args)["rows"]
+        seen["guest"] = compare_names(by_name, rows, lambda row: "in the guest")
+    irq = run(strata, "irq", *args)
+    if irq:
+        seen["irq"] = compare_names(by_name, irq["rows"], irq_name)
+    exits = run(strata, "exits", *args) if by_rule["exit"].n else None
+    if exits:
+        prefix = "exit: " if by_name["in the guest"].n else "hypervisor: "
+        seen["exits"] = compare_names(by_name, exits["rows"], lambda row: prefix + row["key"]["reason"])
+        same("all exits", by_rule["exit"].n, seen["exits"])
+    print(json.dumps(seen))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 #!/bin/sh
-# The slices of strata export --to perfetto and --to chrome are the spans that strata latency, irq and exits count.
+# The slices of strata export --to perfetto are the spans that strata latency, irq and exits count.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
 # No rules of the user's.
 XDG_CONFIG_HOME=$PWD/config
 export XDG_CONFIG_HOME
-schema=$here/../../src/export/timeline
-
+. "$here/../lib/perfetto.sh"
 . "$here/../lib/kernel_capture.sh"
 kernel_capture local local
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen-4.17
@@ -21,11 +20,8 @@ compare() {
     filter=$1
     shift
     case="$*"
-    "$strata" export --to chrome -o trace.json "$@" 2>err || fail "$(cat err)"
-    "$strata" export --to perfetto -o trace.perfetto "$@" 2>err || fail "$(cat err)"
-    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <trace.perfetto >decoded 2>err ||
-        fail "$(cat err)"
-    python3 "$here/export_counts.py" "$strata" trace.json decoded "$@" >seen || fail "they differ"
+    export_perfetto "$@" || fail "$(cat err)"
+    python3 "$here/export_counts.py" "$strata" decoded "$@" >seen || fail "they differ"
     jq -e "$filter" seen >out || fail "not $filter: $(cat seen)"
 }
 

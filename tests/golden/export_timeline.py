@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Compares what strata exported as a timeline with what it reports.
 
-    export_timeline.py perfetto DECODED REPORT TEXT    DECODED: protoc --decode of the trace
-    export_timeline.py chrome TRACE REPORT TEXT        REPORT, TEXT: strata report of the same, in JSON and plain
+    export_timeline.py DECODED REPORT TEXT     DECODED: protoc --decode of the trace
+                                               REPORT, TEXT: strata report of the same, in JSON and plain
+    export_timeline.py DECODED                 prints the marks, a line of JSON each
 
 Every event and loss of the report is in the timeline once, in the same order, with its time, fields, CPU, thread and
 vCPU; slices nest, on tracks that are declared before; nothing else is there. Prints what it saw, as JSON."""
@@ -16,13 +17,11 @@ OWN = "strata."
 
 
 class Mark:
-    """An event on a track, of either format. ARGS have all names."""
+    """An event on a track. ARGS have all names."""
 
     def __init__(self, kind, track, ns, name, args, flow=None):
         self.kind, self.track, self.ns, self.name, self.args, self.flow = kind, track, ns, name, args, flow
 
-
-# ---- Perfetto ----
 
 ESCAPES = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
 PLAIN = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
@@ -127,43 +126,6 @@ def perfetto(path):
             yield Mark(kind, tracks[plain["track_uuid"]], ns, name, args, flow)
 
 
-# ---- Chrome ----
-
-
-def chrome(path):
-    with open(path, encoding="utf-8") as f:
-        trace = json.load(f)
-    processes = {}
-    threads = {}
-    last = None
-    for event in trace["traceEvents"]:
-        kind = event["ph"]
-        if kind == "M":
-            if event["name"] == "process_name":
-                processes[event["pid"]] = event["args"]["name"]
-            elif event["name"] == "thread_name":
-                threads[event["pid"], event["tid"]] = [event["args"]["name"], processes[event["pid"]]]
-            continue
-        if last is not None and kind not in ("s", "f"):
-            yield last
-            last = None
-        track = threads[event["pid"], event["tid"]]
-        whole, part = str(event["ts"]).split(".")
-        ns = int(whole) * 1000 + int(part.ljust(3, "0"))
-        args = event.get("args", {})
-        if kind in ("s", "f"):
-            last.flow = (kind, str(event["id"]))
-        elif kind == "C":
-            yield Mark(kind, track, ns, None, {"value": next(iter(args.values()))})
-        else:
-            last = Mark(kind, track, ns, event.get("name"), args)
-    if last is not None:
-        yield last
-
-
-# ---- both ----
-
-
 def of_track(track, pattern):
     for name in track:
         match = re.fullmatch(pattern, name)
@@ -265,7 +227,7 @@ def same_value(a, b):
     return a == b
 
 
-def compare(mine, theirs, kind):
+def compare(mine, theirs):
     if "lost" in theirs or "lost" in mine:
         if mine.get("lost") != theirs.get("lost") or mine.get("cause") != theirs.get("cause"):
             return "the loss"
@@ -273,7 +235,7 @@ def compare(mine, theirs, kind):
     for key in ("time_ns", "event"):
         if mine[key] != theirs.get(key, theirs.get("ticks")):
             return key
-    fields = {k: v for k, v in theirs["fields"].items() if v is not None or kind == "chrome"}
+    fields = {k: v for k, v in theirs["fields"].items() if v is not None}
     if set(mine["fields"]) != set(fields):
         return "names of fields"
     for key, value in fields.items():
@@ -294,15 +256,19 @@ def compare(mine, theirs, kind):
 
 
 def main():
-    kind, path, report, text = sys.argv[1:]
-    marks, seen = check_slices({"perfetto": perfetto, "chrome": chrome}[kind](path))
+    if len(sys.argv) == 2:
+        for mark in perfetto(sys.argv[1]):
+            print(json.dumps({"kind": mark.kind, "track": mark.track, "ns": mark.ns, "name": mark.name or None, "args": mark.args}))
+        return
+    path, report, text = sys.argv[1:]
+    marks, seen = check_slices(perfetto(path))
     n = 0
     mine = events_of(marks)
     with open(report, encoding="utf-8") as f, open(text, encoding="utf-8", errors="replace") as texts:
         for line, text_line in zip(f, texts, strict=True):
             theirs = json.loads(line)
             one = next(mine, None)
-            wrong = "it is missing" if one is None else compare(one, theirs, kind)
+            wrong = "it is missing" if one is None else compare(one, theirs)
             if wrong:
                 sys.exit(f"event {n}: {wrong}:\n  report:   {theirs}\n  timeline: {one}")
             check_names(one, text_line)

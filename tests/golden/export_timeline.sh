@@ -1,9 +1,9 @@
 #!/bin/sh
-# strata export --to perfetto, --to chrome: event by event what strata reports, by protoc and a JSON parser.
+# strata export --to perfetto: event by event what strata reports, by protoc.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
-schema=$here/../../src/export/timeline
+. "$here/../lib/perfetto.sh"
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
@@ -12,18 +12,13 @@ tar -xf "$DATA/ctf/lttng-ust.tar.xz"
 kernel_capture local local
 kernel_capture tsc tsc
 
-# compare CAPTURE... [OPTION...]: exported and reported with the same. What was seen is in perfetto.seen and
-# chrome.seen.
+# compare TRACE... [OPTION...]: exported and reported with the same. What was seen is in perfetto.seen.
 compare() {
     "$strata" report -f json "$@" >report 2>err || :
     "$strata" report "$@" >text 2>err || :
     "$strata" export --to perfetto -o trace.perfetto "$@" 2>err || :
-    "$strata" export --to chrome -o trace.json "$@" 2>err || :
-    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <trace.perfetto >decoded 2>err ||
-        fail "$*: $(cat err)"
-    python3 "$here/export_timeline.py" perfetto decoded report text >perfetto.seen || fail "perfetto: $* differs"
-    python3 "$here/export_timeline.py" chrome trace.json report text >chrome.seen || fail "chrome: $* differs"
-    cmp perfetto.seen chrome.seen || fail "$*: the two differ"
+    perfetto_decode trace.perfetto >decoded 2>err || fail "$*: $(cat err)"
+    python3 "$here/export_timeline.py" decoded report text >perfetto.seen || fail "$* differs"
 }
 # seen FILTER: what was seen is as the filter says.
 seen() {
@@ -69,7 +64,7 @@ cat >trace/trace.json <<'END'
 END
 compare trace
 seen '.slices > 5000 and .cut["no end was seen"] > 0'
-grep -q strata.error_ns trace.json || fail "no errors of times"
+grep -q strata.error_ns decoded || fail "no errors of times"
 tr -d ' \n' <decoded >out
 grep -qF 'clocks{clock_id:3timestamp:1000}clocks{clock_id:1timestamp:1700000000000001000}primary_trace_clock:3' out ||
     fail "not when it began"
@@ -83,60 +78,53 @@ seen '.events == 0'
 # Damage, and the end of what can be written.
 head -c 100000 boot.trace >cut.trace
 compare cut.trace
-"$strata" export --to chrome boot.trace | jq -c '.otherData' >out
-[ "$(cat out)" = '{"clock":"monotonic"}' ] || fail "$(cat out)"
 "$strata" export --to perfetto boot.trace >piped
 "$strata" export --to perfetto -o named boot.trace
 cmp piped named || fail "a pipe differs"
 
-# What Xen's table shows as hexadecimal is so in Chrome's JSON, whether or not it is too large for a number.
-"$strata" export --to chrome -o hexadecimal.json xen.raw -e 'msr_*,cr_write' 2>err
-grep -o '"value":[^,}]*' hexadecimal.json >values
-[ "$(grep -c '"value":"0x' values)" -gt 100 ] || fail "$(head values)"
-! grep -v '"value":"0x' values || fail 'numbers, where others are text'
-
 # The clock is one that Perfetto knows. For any other clock, the trace names none.
-protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <named | sed 20q | tr -d ' \n' >out
+perfetto_decode named | sed 20q | tr -d ' \n' >out
 grep -qF 'clock_snapshot{clocks{clock_id:3timestamp:5572089026368}primary_trace_clock:3}' out || fail "$(cat out)"
 grep -qF 'trace_packet_defaults{timestamp_clock_id:3}' out || fail "$(cat out)"
 "$strata" export --to perfetto local 2>err |
-    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" | grep -q clock_id &&
+    perfetto_decode - | grep -q clock_id &&
     fail "a guest's local clock is told as one of Perfetto's"
 
 # Spans of the user's rules are those that latency finds, on tracks of their own; those without an end are cut.
 wake='wake: sched_waking(pid) -> sched_switch(next_pid)'
 cp -r local whole
 read_in_time whole
-"$strata" export --to chrome --pair "$wake" -o wake.json whole 2>err
+export_perfetto --pair "$wake" whole
+perfetto_marks >wake.json
 "$strata" latency --pair "$wake" --events -f json whole >spans 2>err
 python3 - wake.json spans <<'END' || fail "other spans"
 import json, sys
-data = json.load(open(sys.argv[1]))
+marks = [json.loads(line) for line in open(sys.argv[1])]
 spans = sorted((s["begin_ns"], s["end_ns"]) for s in map(json.loads, open(sys.argv[2])))
-events = data["traceEvents"]
-lanes = {e["tid"] for e in events if e["ph"] == "M" and e["args"].get("name", "").startswith("wake ")}
+lanes = {m["track"][0] for m in marks if m["track"][0].startswith("wake ")}
 assert len(lanes) > 1, lanes
 drawn, cut, open_at = [], 0, {}
-for e in events:
-    if e.get("tid") not in lanes or e["ph"] not in "BE":
+for m in marks:
+    lane = m["track"][0]
+    if lane not in lanes or m["kind"] not in "BE":
         continue
-    if e["ph"] == "B":
-        assert e["tid"] not in open_at and e["name"] == "wake", e
-        open_at[e["tid"]] = e["ts"]
-    elif "args" in e:
+    if m["kind"] == "B":
+        assert lane not in open_at and m["name"] == "wake", m
+        open_at[lane] = m["ns"]
+    elif m["args"]:
         cut += 1
-        del open_at[e["tid"]]
+        del open_at[lane]
     else:
-        drawn.append((round(open_at.pop(e["tid"]) * 1000), round(e["ts"] * 1000)))
+        drawn.append((open_at.pop(lane), m["ns"]))
 assert sorted(drawn) == spans and len(spans) > 3 and cut > 0, (drawn, spans, cut)
 END
 "$strata" export --to perfetto --pair "$wake" local 2>err |
-    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" | grep -q 'name: "wake 1"' || fail "no lane"
+    perfetto_decode - | grep -q 'name: "wake 1"' || fail "no lane"
 if "$strata" export --to csv --pair "$wake" local >out 2>err; then fail "csv has spans"; fi
-grep -q -- '--pair and --pairs require --to=perfetto, chrome, clickhouse or parquet' err || fail "$(cat err)"
-if "$strata" export --to chrome --pair 'a: sched_wakin -> b' -o wrong.json local 2>err; then fail "no such event"; fi
+grep -q -- '--pair and --pairs require --to=perfetto, clickhouse or parquet' err || fail "$(cat err)"
+if "$strata" export --to perfetto --pair 'a: sched_wakin -> b' -o wrong local 2>err; then fail "no such event"; fi
 grep -q "has no event 'sched_wakin'; did you mean 'sched_waking'" err || fail "$(cat err)"
 status=0
-"$strata" export --to chrome --pair 'a: sched_waking ->' -o wrong.json local 2>err || status=$?
+"$strata" export --to perfetto --pair 'a: sched_waking ->' -o wrong local 2>err || status=$?
 [ $status -eq 2 ] && grep -q -- '--pair: column 19: an event should stand here' err || fail "status $status: $(cat err)"
 exit 0

@@ -1,13 +1,15 @@
 #!/bin/sh
 # Traces of Linux's tracer that are made: functions and trace_marker's lines as spans, a hypervisor's ring buffer.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/perfetto.sh"
 
 python3 "$here/made_ftrace.py" made
 
 # slices TRACE: what a timeline of it has, an array per mark.
 slices() {
-    "$strata" export --to chrome -o slices.json "$1" 2>err || fail "$(cat err)"
-    jq -c '.traceEvents[] | select(.ph != "M") | [.ph, .name, .ts * 1000 + 0.5 | if type == "number" then floor else . end]' slices.json
+    export_perfetto "$1" || fail "$(cat err)"
+    perfetto_marks >marks
+    jq -c '[.kind, if .kind == "C" then .track[0] else .name end, .ns]' marks
 }
 
 # The kernel measured one call: 40 ns, though its events are 50 ns apart.
@@ -57,8 +59,7 @@ cat >expected <<'END'
 ["i","print",1400]
 END
 diff expected got || fail "slices"
-jq -c '[.traceEvents[] | select(.ph == "C") | .args.value]' slices.json | grep -qx '\[-3,12,9223372036854775807\]' ||
-    jq -c '[.traceEvents[] | select(.ph == "C") | .args.value]' slices.json | grep -qx '\[-3,12,9223372036854776000\]' || fail "counters"
+[ "$(sed -n 's/.*"kind": "C".*"value": \([-0-9]*\)}.*/\1/p' marks | xargs)" = "-3 12 9223372036854775807" ] || fail "counters"
 
 case="a text as a key"
 rule='load: print(buf>>7){buf == "S|*"} -> print(buf>>7){buf == "F|*"}'
@@ -76,7 +77,7 @@ cat >expected <<'END'
 END
 diff expected got || fail "events"
 [ "$("$strata" report -e host_hcall made/remote | sed -n 's/^.*host_hcall: //p' | head -n 1)" = "id=44 invalid=0" ] || fail "text"
-for format in trace.dat ctf chrome perfetto sqlite; do
+for format in trace.dat ctf perfetto sqlite; do
     "$strata" export --to $format -o remote.$format made/remote 2>err || fail "$format: $(cat err)"
 done
 [ "$("$strata" stat -f json remote.ctf | jq -c '[.rows[].count]')" = '[3,1]' ] || fail "an export"
@@ -98,7 +99,7 @@ grep -qx 'strata: made/programs: 5 events of EventHeader cannot be decoded, and 
 "$strata" report -e My_Shop:Begin made/programs 2>/dev/null | grep -q ' My_Shop:Begin: level=information opcode=activity_start keyword=0x2a ' || fail "text"
 [ "$("$strata" latency -f json --pair 'x: My_Shop:Begin -> My_Shop:Sale' made/programs 2>/dev/null | jq -c '[.rows[] | [.n, .sum]]')" = '[[1,100]]' ] || fail "a span"
 # Decoded events are exported by their fields, the others as they are: they go through the reader of trace.dat again.
-for format in trace.dat ctf chrome perfetto sqlite; do
+for format in trace.dat ctf perfetto sqlite; do
     "$strata" export --to $format -o programs.$format made/programs 2>err || fail "$format: $(cat err)"
 done
 "$strata" report -f json programs.trace.dat 2>err | jq -c '[.event, .fields.data]' >again

@@ -81,8 +81,6 @@ for capture in boot xen guest trace damaged/cut; do
 done
 same_files parquet boot --host h
 same_files parquet guest --host h --pair 'irq_handler_entry -> irq_handler_exit by cpu'
-same export --to chrome boot
-same export --to chrome guest
 
 for words in 0 x ""; do
     if "$strata" latency -j "$words" boot >/dev/null 2>err; then fail "-j '$words'"; fi

@@ -128,7 +128,7 @@ run 1 report "$strata"
 says "not a known trace format"
 run 1 report "$DATA/qemu/trace.simpletrace.xz"
 says "is compressed; unpack it first, as in: xz -dc"
-for format in chrome perfetto sqlite; do
+for format in perfetto sqlite; do
     "$strata" export --to=$format -o exported boot 2>err
     run 1 report exported
     says "strata: exported: is a"

@@ -5,6 +5,7 @@ many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 command -v python3 >/dev/null || { echo "SKIPPED: python3 is not installed"; exit 77; }
 . "$here/../lib/kernel_capture.sh"
+. "$here/../lib/perfetto.sh"
 
 check() {
     python3 "$here/unknown.py" "$strata" "$@" || fail "$*"
@@ -15,7 +16,12 @@ xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >whole.raw
 check whole whole.raw
 python3 "$here/unknown.py" lose whole.raw lost.raw
 check lost lost.raw
-python3 "$here/unknown_slices.py" "$strata" whole.raw lost.raw || fail "slices"
+for trace in whole lost; do
+    export_perfetto --cpu-hz 2.4G $trace.raw || fail "$(cat err)"
+    mv decoded $trace.decoded
+done
+"$strata" report --cpu-hz 2.4G lost.raw >lost.txt 2>err || fail "$(cat err)"
+python3 "$here/unknown_slices.py" whole.decoded lost.decoded lost.txt || fail "slices"
 "$strata" sql -q steal lost.raw >rows 2>err || fail "$(cat err)"
 head -n 1 rows | grep -q ' unknown$' && grep -q ' d0v1  [0-9]*  [0-9]*  [0-9]*$' rows || fail "$(cat rows)"
 

@@ -1,36 +1,32 @@
-"""unknown_slices.py STRATA WHOLE LOST: what CPUs ran outside of the losses of LOST is drawn as in WHOLE, of which LOST is a part."""
+"""unknown_slices.py WHOLE LOST REPORT: what CPUs ran outside of the losses of LOST is drawn as in WHOLE, of which LOST is a part.
 
-import json
+WHOLE, LOST: strata export --to perfetto, as protoc prints it. REPORT: strata report of LOST."""
+
 import re
-import subprocess
 import sys
 
-STRATA, WHOLE, LOST = sys.argv[1:4]
-HZ = ["--cpu-hz", "2.4G"]
+sys.dont_write_bytecode = True
+
+import export_timeline  # noqa: E402
 
 
-def strata(*args):
-    return subprocess.run([STRATA, *args], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
-
-
-def slices(trace):
-    """Of each CPU: begin and end in us, name."""
-    cpus, began, found = {}, {}, set()
-    for event in json.loads(strata("export", "--to", "chrome", *HZ, trace))["traceEvents"]:
-        track = event.get("tid")
-        if event["name" if "name" in event else "ph"] == "thread_name" and re.fullmatch(r"CPU \d+", event["args"]["name"]):
-            cpus[track] = int(event["args"]["name"][4:])
-        elif track in cpus and event["ph"] == "B":
-            began.setdefault(track, []).append(event)
-        elif track in cpus and event["ph"] == "E" and began.get(track):
-            begin = began[track].pop()
-            found.add((cpus[track], begin["ts"], event["ts"], begin["name"]))
+def slices(decoded):
+    """Of each CPU: begin and end in ns, name."""
+    began, found = {}, set()
+    for mark in export_timeline.perfetto(decoded):
+        cpu = re.fullmatch(r"CPU (\d+)", mark.track[0])
+        if cpu and mark.kind == "B":
+            began.setdefault(cpu[1], []).append(mark)
+        elif cpu and mark.kind == "E" and began.get(cpu[1]):
+            begin = began[cpu[1]].pop()
+            found.add((int(cpu[1]), begin.ns, mark.ns, begin.name))
     return found
 
 
-whole, lost = slices(WHOLE), slices(LOST)
-gaps = [(int(cpu), float(since) * 1e6, float(end) * 1e6) for end, cpu, since in
-        re.findall(r"^(\S+) \[(\d+)\].* LOST: \d+ events, since (\S+)$", strata("report", *HZ, LOST), re.M)]
+whole, lost = slices(sys.argv[1]), slices(sys.argv[2])
+with open(sys.argv[3], encoding="utf-8") as report:
+    gaps = [(int(cpu), float(since) * 1e9, float(end) * 1e9) for end, cpu, since in
+            re.findall(r"^(\S+) \[(\d+)\].* LOST: \d+ events, since (\S+)$", report.read(), re.M)]
 assert len(gaps) == 2 and len(whole) > 500, (gaps, len(whole))
 for cpu, begin, end, name in sorted(whole - lost):
     assert any(cpu == of and begin <= until and end >= since for of, since, until in gaps), (cpu, begin, end, name)

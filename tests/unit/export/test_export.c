@@ -324,90 +324,6 @@ static void test_long_record(void **state)
     free(payload);
 }
 
-/* Times, and values that have names, of Chrome's format. */
-static void test_chrome_lines(void **state)
-{
-    static const struct {
-        int64_t ns;
-        const char *text;
-    } times[] = {{-1500000001, "-1500000.001"},
-                 {-1, "-0.001"},
-                 {0, "0.000"},
-                 {999999999, "999999.999"},
-                 {1000000000, "1000000.000"},
-                 {1000000001, "1000000.001"},
-                 {1999999999, "1999999.999"},
-                 {2000000000, "2000000.000"},
-                 {1234567890, "1234567.890"},
-                 {0, "0.000"},
-                 {INT64_MAX, "9223372036854775.807"}};
-    static const char *const names[] = {"off", NULL, "on"};
-    static const struct value_names states = {.names = names, .n = 3};
-    static const struct field named[] = {
-        {.name = "i", .c_type = "int", .type = FIELD_INT, .size = 8, .swap = SWAP_LITTLE},
-        {.name = "s\"",
-         .c_type = "int",
-         .type = FIELD_UINT,
-         .size = 1,
-         .offset = 8,
-         .names = &states},
-        {.name = "t",
-         .c_type = "int",
-         .type = FIELD_UINT,
-         .size = 1,
-         .offset = 9,
-         .names = &states}};
-    static const uint8_t payload[] = "\xff\xff\xff\xff\xff\xff\xff\x7f\0\2";
-    const struct origin qemu = {
-        .layer = LAYER_VMM, .format = "f", .path = "p", .clock = {"monotonic", NANOSECONDS}};
-    struct event_class class = {
-        .name = "e", .group = "g", .origin = &qemu, .fields = named, .n_fields = 3};
-    struct catalogue catalogue = {0};
-    struct text out = TEXT_IN_MEMORY;
-    const struct export_options options = {.out = &out, .catalogue = &catalogue};
-    struct item item = {.origin = &qemu,
-                        .payload = payload,
-                        .size = 10,
-                        .cpu = CPU_UNKNOWN,
-                        .pid = 5,
-                        .vcpu = VCPU_UNKNOWN};
-    struct event_class *made;
-    struct sink *sink;
-    struct error error;
-    const char *at;
-
-    assert_int_equal(catalogue_add(&catalogue, &class, &made), 0);
-    item.class = made;
-    assert_int_equal(export_chrome_open(&options, &sink, &error), 0);
-    for (unsigned i = 0; i < ARRAY_SIZE(times); i++) {
-        item.time = times[i].ns;
-        assert_int_equal(sink_put(sink, &item, 1), 0);
-    }
-    item.payload = (const uint8_t *)"\xff\xff\xff\xff\xff\xff\xff\xff\1";
-    assert_int_equal(sink_put(sink, &item, 1), 0);
-    assert_int_equal(sink_finish(sink), 0);
-    sink_free(sink);
-    text_put_char(&out, '\0');
-    assert_int_equal(out.error, 0);
-
-    at = out.start;
-    for (unsigned i = 0; i < ARRAY_SIZE(times); i++) {
-        char line[300];
-
-        snprintf(line, sizeof line,
-                 ",\"ts\":%s,\"name\":\"e\",\"cat\":\"g\",\"args\":{\"i\":\"9223372036854775807\","
-                 "\"s\\\"\":0,\"t\":2,\"strata.name.s\\\"\":\"off\",\"strata.name.t\":\"on\"}}",
-                 times[i].text);
-        at = strstr(at, line);
-        assert_non_null(at);
-        at += strlen(line);
-    }
-    assert_non_null(
-        strstr(at, "\"args\":{\"i\":-1,\"s\\\"\":1,\"t\":0,\"strata.name.t\":\"off\"}}\n]}\n"));
-    text_done(&out);
-    catalogue_done(&catalogue);
-}
-
 /* The one number that SQL asks for. */
 static int64_t ask(sqlite3 *db, const char *sql)
 {
@@ -483,7 +399,7 @@ int main(void)
         cmocka_unit_test(test_page_is_read_back), cmocka_unit_test(test_page_is_filled),
         cmocka_unit_test(test_page_limits),       cmocka_unit_test(test_spool),
         cmocka_unit_test(test_made_format),       cmocka_unit_test(test_long_record),
-        cmocka_unit_test(test_chrome_lines),      cmocka_unit_test(test_sqlite_columns),
+        cmocka_unit_test(test_sqlite_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
