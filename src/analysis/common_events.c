@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "event/class_map.h"
 #include "event/program.h"
 
 #define GROUPS_MAX 8
@@ -182,16 +183,8 @@ void common_done(struct common_events *marks)
 /* 1: it matches; 0; -ENOMEM. */
 static int look_at_class(struct common_events *marks, const struct event_class *class)
 {
-    if (class->index >= marks->n_classes) {
-        unsigned n = MAX(class->index + 1, marks->n_classes * 2);
-        uint8_t *bigger = realloc(marks->classes, n);
-
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + marks->n_classes, CLASS_NEW, n - marks->n_classes);
-        marks->classes = bigger;
-        marks->n_classes = n;
-    }
+    if (class_map_grow(marks->classes, marks->n_classes, class) < 0)
+        return -ENOMEM;
     if (marks->classes[class->index] == CLASS_NEW)
         marks->classes[class->index] =
             event_class_matches(class, marks->event) ? CLASS_MATCHES : CLASS_OTHER;

@@ -7,6 +7,7 @@
 
 #include "base/macro.h"
 #include "base/ticks.h"
+#include "event/class_map.h"
 #include "event/value.h"
 
 /* Keys of rows: the reason, with `detail` what was asked for, and what `--by` adds. */
@@ -41,17 +42,8 @@ static _cold_ struct exit_class *find_class(struct exits *exits, const struct ev
 {
     struct exit_class *found;
 
-    if (class->index >= exits->n_classes) {
-        unsigned n = MAX(class->index + 1, exits->n_classes * 2);
-        struct exit_class **classes = realloc(exits->classes, n * sizeof(struct exit_class *));
-
-        if (!classes)
-            return NULL;
-        for (unsigned i = exits->n_classes; i < n; i++)
-            classes[i] = NULL;
-        exits->classes = classes;
-        exits->n_classes = n;
-    }
+    if (class_map_grow(exits->classes, exits->n_classes, class) < 0)
+        return NULL;
     found = arena_alloc(&exits->arena, sizeof *found);
     if (!found)
         return NULL;

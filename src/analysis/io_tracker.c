@@ -5,6 +5,7 @@
 
 #include "analysis/io_slots.h"
 #include "base/macro.h"
+#include "event/class_map.h"
 #include "event/kernel_event.h"
 #include "event/value.h"
 #include "event/vmm_event.h"
@@ -581,16 +582,8 @@ static _cold_ int add_class(struct io_tracker *tracker, const struct item *item)
     bool is_kernel = item->origin->layer == LAYER_GUEST || item->origin->layer == LAYER_HOST;
     struct io_class found = {.known = true};
 
-    if (class->index >= tracker->n_classes) {
-        unsigned n = MAX(class->index + 1, tracker->n_classes * 2);
-        struct io_class *more = realloc(tracker->classes, n * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        memset(more + tracker->n_classes, 0, (n - tracker->n_classes) * sizeof *more);
-        tracker->classes = more;
-        tracker->n_classes = n;
-    }
+    if (class_map_grow(tracker->classes, tracker->n_classes, class) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
         if (is_kernel == (events[i].group != NULL) &&
             (is_kernel ? kernel_event_is(class, events[i].group, events[i].name)

@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "base/map.h"
+#include "event/class_map.h"
 #include "event/kernel_event.h"
 
 static struct span_kind *get_kind(struct spans *spans, unsigned rule, const char *name)
@@ -109,16 +110,8 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
     unsigned n = 0;
     int r;
 
-    if (class->index >= spans->n_classes) {
-        unsigned more = MAX(class->index + 1, spans->n_classes * 2);
-        struct class_steps **classes = realloc(spans->classes, more * sizeof *classes);
-
-        if (!classes)
-            return -ENOMEM;
-        memset(classes + spans->n_classes, 0, (more - spans->n_classes) * sizeof *classes);
-        spans->classes = classes;
-        spans->n_classes = more;
-    }
+    if (class_map_grow(spans->classes, spans->n_classes, class) < 0)
+        return -ENOMEM;
     for (unsigned pass = 0; pass < 2; pass++) {
         if (pass == 1) {
             steps = arena_alloc(&spans->arena, sizeof *steps + n * sizeof steps->uses[0]);

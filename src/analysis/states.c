@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/state_source.h"
+#include "event/class_map.h"
 #include "event/kernel_event.h"
 
 const char *state_name(enum state state)
@@ -177,16 +178,8 @@ static _cold_ int look_at_class(struct states *states, const struct event_class 
 {
     struct class_plan plan = {.made = true, .a.field = -1, .b.field = -1, .c.field = -1};
 
-    if (class->index >= states->n_plans) {
-        unsigned n = MAX(class->index + 1, states->n_plans * 2);
-        struct class_plan *more = realloc(states->plans, n * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        memset(more + states->n_plans, 0, (n - states->n_plans) * sizeof *more);
-        states->plans = more;
-        states->n_plans = n;
-    }
+    if (class_map_grow(states->plans, states->n_plans, class) < 0)
+        return -ENOMEM;
     plan.source = get_source(states, class->origin);
     if (states->error < 0)
         return states->error;

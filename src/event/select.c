@@ -7,6 +7,7 @@
 #include "base/macro.h"
 #include "base/ticks.h"
 #include "base/wide.h"
+#include "event/class_map.h"
 #include "event/source.h"
 
 enum {
@@ -216,15 +217,8 @@ static bool choose(struct selection *selection, const struct event_class *class)
 
 static _cold_ int decide_class(struct selection *selection, const struct event_class *class)
 {
-    if (class->index >= selection->n_classes) {
-        unsigned n = MAX(class->index + 1, selection->n_classes * 2);
-        uint8_t *bigger = realloc(selection->classes, n);
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + selection->n_classes, SELECT_UNDECIDED, n - selection->n_classes);
-        selection->classes = bigger;
-        selection->n_classes = n;
-    }
+    if (class_map_grow(selection->classes, selection->n_classes, class) < 0)
+        return -ENOMEM;
     selection->classes[class->index] = choose(selection, class) ? SELECT_YES : SELECT_NO;
     return selection->classes[class->index];
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "event/class_map.h"
 #include "event/program.h"
 
 static void text_donep(struct text *text)
@@ -30,15 +31,8 @@ const struct class_piece *class_table_make(struct class_table *table,
     struct class_piece *piece;
     char *copy;
 
-    if (class->index >= table->n) {
-        unsigned n = MAX(class->index + 1, table->n * 2);
-        struct class_piece *bigger = realloc(table->pieces, n * sizeof *bigger);
-        if (!bigger)
-            return NULL;
-        memset(bigger + table->n, 0, (n - table->n) * sizeof *bigger);
-        table->pieces = bigger;
-        table->n = n;
-    }
+    if (class_map_grow(table->pieces, table->n, class) < 0)
+        return NULL;
 
     piece = &table->pieces[class->index];
     table->make(class, &text);

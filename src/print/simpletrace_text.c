@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/number.h"
+#include "event/class_map.h"
 #include "print/python_bytes.h"
 
 /* What is copied of a step whatever its length: copies of a known size are a few instructions. */
@@ -131,16 +132,8 @@ static struct plan *plan_of_class(struct arena *arena, const struct event_class 
 static _cold_ const struct plan *make_plan(struct simpletrace_text *t,
                                            const struct event_class *class)
 {
-    if (class->index >= t->n_plans) {
-        unsigned n = MAX(class->index + 1, t->n_plans * 2);
-        struct plan **bigger = realloc(t->plans, n * sizeof(struct plan *));
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + t->n_plans, 0, (n - t->n_plans) * sizeof(struct plan *));
-        t->plans = bigger;
-        t->n_plans = n;
-    }
+    if (class_map_grow(t->plans, t->n_plans, class) < 0)
+        return NULL;
     t->plans[class->index] = plan_of_class(&t->arena, class);
     return t->plans[class->index];
 }

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/macro.h"
+#include "event/class_map.h"
 
 /* Sources put in order may lend items late (timeline/reorder.h). */
 #define AFTER_ENOUGH (4 * SOURCE_DISORDER_MAX)
@@ -81,16 +82,8 @@ static _cold_ const struct scan_class *look_at_class(struct scan *scan,
     const struct scan_filter *filter = &scan->filter;
     struct scan_class *found;
 
-    if (class->index >= scan->n_classes) {
-        unsigned n = MAX(class->index + 1, 2 * scan->n_classes);
-        struct scan_class *bigger = realloc(scan->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + scan->n_classes, 0, (n - scan->n_classes) * sizeof *bigger);
-        scan->classes = bigger;
-        scan->n_classes = n;
-    }
+    if (class_map_grow(scan->classes, scan->n_classes, class) < 0)
+        return NULL;
     found = &scan->classes[class->index];
     found->source = class->origin->number;
     found->state = CLASS_WANTED;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/class_map.h"
 
 /* Marks a name that is reserved although no class has it. */
 static const struct event_class reserved;
@@ -86,16 +87,8 @@ const char *class_names_get(struct class_names *names, const struct event_class 
 {
     bool is_new = false;
 
-    if (class->index >= names->n) {
-        unsigned n = MAX(class->index + 1, names->n * 2);
-        const char **bigger = realloc(names->names, n * sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + names->n, 0, (n - names->n) * sizeof *bigger);
-        names->names = bigger;
-        names->n = n;
-    }
+    if (class_map_grow(names->names, names->n, class) < 0)
+        return NULL;
     if (!names->names[class->index])
         names->names[class->index] = make(names, class->name, class, &is_new);
     if (ret_new)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/macro.h"
+#include "event/class_map.h"
 #include "tables/internal.h"
 
 unsigned tables_source(const struct tables_sink *sink, const struct origin *origin)
@@ -30,16 +31,8 @@ static _cold_ struct tables_class *add_class(struct tables_sink *sink,
     struct tables_class *c;
     struct event_table *last = sink->events.last;
 
-    if (class->index >= sink->n_classes) {
-        unsigned n = MAX(class->index + 1, 2 * sink->n_classes);
-        struct tables_class **bigger = realloc(sink->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + sink->n_classes, 0, (n - sink->n_classes) * sizeof *bigger);
-        sink->classes = bigger;
-        sink->n_classes = n;
-    }
+    if (class_map_grow(sink->classes, sink->n_classes, class) < 0)
+        return NULL;
     c = arena_alloc(&sink->arena, sizeof *c);
     if (!c)
         return NULL;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/macro.h"
 #include "base/ticks.h"
+#include "event/class_map.h"
 #include "event/kernel_event.h"
 #include "event/value.h"
 
@@ -420,16 +421,8 @@ static void know_class(struct causal_class *known, const struct event_class *cla
 
 static const struct causal_class *get_class(struct causal *causal, const struct event_class *class)
 {
-    if (class->index >= causal->n_classes) {
-        unsigned n = MAX(class->index + 1, 2 * causal->n_classes);
-        struct causal_class *grown = realloc(causal->classes, n * sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        memset(grown + causal->n_classes, 0, (n - causal->n_classes) * sizeof *grown);
-        causal->classes = grown;
-        causal->n_classes = n;
-    }
+    if (class_map_grow(causal->classes, causal->n_classes, class) < 0)
+        return NULL;
     if (!causal->classes[class->index].known)
         know_class(&causal->classes[class->index], class);
     return &causal->classes[class->index];

@@ -10,6 +10,7 @@
 #include "analysis/span_names.h"
 #include "base/glob.h"
 #include "base/utf8.h"
+#include "event/class_map.h"
 #include "event/kernel_event.h"
 #include "event/program.h"
 
@@ -222,16 +223,8 @@ _cold_ int slice_class_make(struct slices *slices, struct group *group,
                                .n_classes = slices->options.catalogue->n_classes};
     int r;
 
-    if (class->index >= slices->n_classes) {
-        unsigned n = MAX(class->index + 1, slices->n_classes * 2);
-        struct slice_class *bigger = realloc(slices->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + slices->n_classes, 0, (n - slices->n_classes) * sizeof *bigger);
-        slices->classes = bigger;
-        slices->n_classes = n;
-    }
+    if (class_map_grow(slices->classes, slices->n_classes, class) < 0)
+        return -ENOMEM;
     r = find_rules(slices, group, class, &plan);
     if (r < 0)
         return r;

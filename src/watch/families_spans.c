@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "event/class_map.h"
 #include "event/value.h"
 #include "watch/families_internal.h"
 
@@ -18,17 +19,8 @@ static _cold_ struct exit_class *find_class(struct families *families,
 {
     struct exit_class *found = arena_alloc(&families->arena, sizeof *found);
 
-    if (class->index >= families->n_exit_classes) {
-        unsigned n = MAX(class->index + 1, families->n_exit_classes * 2);
-        struct exit_class **more = realloc(families->exit_classes, n * sizeof(struct exit_class *));
-
-        if (!more)
-            return NULL;
-        for (unsigned i = families->n_exit_classes; i < n; i++)
-            more[i] = NULL;
-        families->exit_classes = more;
-        families->n_exit_classes = n;
-    }
+    if (class_map_grow(families->exit_classes, families->n_exit_classes, class) < 0)
+        return NULL;
     if (!found)
         return NULL;
     exit_class_find(class, found);

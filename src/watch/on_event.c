@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/condition.h"
+#include "event/class_map.h"
 #include "event/program.h"
 #include "watch/rule.h"
 
@@ -48,16 +49,8 @@ static _cold_ int decide(struct on_event *self, const struct event_class *class)
     struct error error = {0};
     int r;
 
-    if (class->index >= self->n_classes) {
-        unsigned n = MAX(class->index + 1, self->n_classes * 2);
-        struct class_decision *bigger = realloc(self->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + self->n_classes, 0, (n - self->n_classes) * sizeof *bigger);
-        self->classes = bigger;
-        self->n_classes = n;
-    }
+    if (class_map_grow(self->classes, self->n_classes, class) < 0)
+        return -ENOMEM;
     decision = &self->classes[class->index];
     decision->is_made = true;
     decision->matches = event_class_matches(class, condition->event.pattern);

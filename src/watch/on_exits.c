@@ -6,6 +6,7 @@
 
 #include "analysis/exit_events.h"
 #include "analysis/span_match.h"
+#include "event/class_map.h"
 #include "watch/rule.h"
 
 /* Windows of the baseline: more than there are in WATCH_BASELINE_NS at the shortest period. */
@@ -44,16 +45,8 @@ static _cold_ int decide(struct on_exits *self, const struct event_class *class)
     size_t len;
     const char *star;
 
-    if (class->index >= self->n_classes) {
-        unsigned n = MAX(class->index + 1, self->n_classes * 2);
-        uint8_t *bigger = realloc(self->classes, n);
-
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + self->n_classes, UNDECIDED, n - self->n_classes);
-        self->classes = bigger;
-        self->n_classes = n;
-    }
+    if (class_map_grow(self->classes, self->n_classes, class) < 0)
+        return -ENOMEM;
     self->classes[class->index] = NO_EXIT;
     for (unsigned i = 0; i < EXIT_TRACERS; i++)
         if (span_step_matches(&exit_rules[i].steps[0], class, &star, &len))

@@ -32,6 +32,7 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "event/class_map.h"
 #include "event/value.h"
 #include "export/bounds.h"
 #include "export/ctf/tsdl.h"
@@ -216,16 +217,8 @@ static unsigned variant_of(unsigned missing, bool vcpu)
 static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsigned id,
                                 const struct event_class *class, unsigned missing, bool vcpu)
 {
-    if (class->index >= sc->n_classes) {
-        unsigned n = MAX(class->index + 1, 2 * sc->n_classes);
-        uint32_t(*bigger)[VARIANTS] = realloc(sc->ids, n * sizeof *bigger);
-
-        if (!bigger)
-            return export_no_memory(&ctf->sink.error);
-        memset(bigger + sc->n_classes, 0, (n - sc->n_classes) * sizeof *bigger);
-        sc->ids = bigger;
-        sc->n_classes = n;
-    }
+    if (class_map_grow(sc->ids, sc->n_classes, class) < 0)
+        return export_no_memory(&ctf->sink.error);
     tsdl_put_class(&ctf->declarations, sc->n_ids, id, class, class->n_fields - missing, vcpu);
     sc->ids[class->index][variant_of(missing, vcpu)] = ++sc->n_ids;
     return 0;

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "event/class_map.h"
 #include "event/program.h"
 #include "export/export.h"
 #include "export/put_binary.h"
@@ -66,16 +67,8 @@ static _cold_ struct simpletrace_class *make_class(struct simpletrace *st,
     const char *name;
     bool is_new;
 
-    if (class->index >= st->n_classes) {
-        unsigned n = MAX(class->index + 1, st->n_classes * 2);
-
-        c = realloc(st->classes, n * sizeof *c);
-        if (!c)
-            return NULL;
-        memset(c + st->n_classes, 0, (n - st->n_classes) * sizeof *c);
-        st->classes = c;
-        st->n_classes = n;
-    }
+    if (class_map_grow(st->classes, st->n_classes, class) < 0)
+        return NULL;
     c = &st->classes[class->index];
     name = class_names_get(&st->names, class, &is_new);
     if (!name)

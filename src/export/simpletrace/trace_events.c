@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "event/class_map.h"
 #include "event/value.h"
 #include "export/export.h"
 #include "export/simpletrace/simpletrace.h"
@@ -150,16 +151,8 @@ static _cold_ int declare(struct trace_events *events, const struct event_class 
     const char *name;
     bool is_new;
 
-    if (class->index >= events->n) {
-        unsigned n = MAX(class->index + 1, events->n * 2);
-        bool *bigger = realloc(events->declared, n * sizeof *bigger);
-
-        if (!bigger)
-            return export_no_memory(&events->sink.error);
-        memset(bigger + events->n, 0, (n - events->n) * sizeof *bigger);
-        events->declared = bigger;
-        events->n = n;
-    }
+    if (class_map_grow(events->declared, events->n, class) < 0)
+        return export_no_memory(&events->sink.error);
     name = class_names_get(&events->names, class, &is_new);
     if (!name)
         return export_no_memory(&events->sink.error);

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "event/class_map.h"
 #include "event/program.h"
 #include "export/timeline/perfetto_wire.h"
 #include "tracks/slices.h"
@@ -63,16 +64,8 @@ _cold_ struct class_plan *perfetto_class_make(struct perfetto_fields *fields,
         class->group && *class->group ? class->group : layer_name(class->origin->layer);
     struct class_plan plan = {.scalars = true};
 
-    if (class->index >= fields->n_classes) {
-        unsigned n = MAX(class->index + 1, fields->n_classes * 2);
-        struct class_plan *bigger = realloc(fields->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + fields->n_classes, 0, (n - fields->n_classes) * sizeof *bigger);
-        fields->classes = bigger;
-        fields->n_classes = n;
-    }
+    if (class_map_grow(fields->classes, fields->n_classes, class) < 0)
+        return NULL;
     plan.fields = arena_alloc(&fields->arena, (class->n_fields + 1) * sizeof *plan.fields);
     if (!plan.fields)
         return NULL;

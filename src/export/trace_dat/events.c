@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/class_map.h"
 #include "event/kernel.h"
 #include "export/put_binary.h"
 
@@ -159,16 +160,8 @@ int dat_events_make(struct dat_events *events, const struct event_class *class,
     size_t len;
     int r;
 
-    if (class->index >= events->n_classes) {
-        unsigned n = MAX(class->index + 1, 2 * events->n_classes);
-        struct dat_class *bigger = realloc(events->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + events->n_classes, 0, (n - events->n_classes) * sizeof *bigger);
-        events->classes = bigger;
-        events->n_classes = n;
-    }
+    if (class_map_grow(events->classes, events->n_classes, class) < 0)
+        return -ENOMEM;
     r = kernel_format(events, class, &format, &len);
     if (r < 0)
         return r;

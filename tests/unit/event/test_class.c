@@ -2,6 +2,7 @@
 #include "cmocka_all.h"
 
 #include "event/class.h"
+#include "event/class_map.h"
 
 static void fields_are_found_by_name(void **state)
 {
@@ -39,11 +40,33 @@ static void patterns_name_layer_group_and_event(void **state)
     assert_true(event_class_matches(&plain, "guest:*"));
 }
 
+static void maps_grow_with_zeros(void **state)
+{
+    struct event_class class = {.name = "e"};
+    unsigned n = 0;
+    struct {
+        int known;
+        char rest[9];
+    } *map = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i += 3) {
+        class.index = i;
+        assert_int_equal(class_map_grow(map, n, &class), 0);
+        assert_true(n > i);
+        for (unsigned j = 0; j < n; j++)
+            assert_int_equal(map[j].known, j < i && j % 3 == 0);
+        map[i].known = 1;
+    }
+    free(map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_found_by_name),
         cmocka_unit_test(patterns_name_layer_group_and_event),
+        cmocka_unit_test(maps_grow_with_zeros),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
