@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmd/file_request.h"
+#include "serve/file_request.h"
 
 /* A request to the server of one file: answered whatever it is, by a whole head; and with the file only if the request
  * has the path, and names the server and the site. */

@@ -2,7 +2,7 @@
 #pragma once
 
 /* What an analysis found, in memory, independent of how it is printed: rows of values with keys, what is not in the
- * rows and why, what was lost, and the longest spans. Each analysis makes one (analysis/analysis.h); cmd/print_result.h
+ * rows and why, what was lost, and the longest spans. Each analysis makes one (analysis/analysis.h); report/print_result.h
  * prints it as text, JSON (strata-analysis(7)) or CSV; another module may compare two.
  *
  * Times and durations are ticks of `clock`. Where clock.hz is 0, its rate is unknown, and they are printed as ticks.

@@ -6,11 +6,6 @@
 
 #include "base/macro.h"
 
-int64_t duration_ns(const struct clock *clock, uint64_t ticks)
-{
-    return clock_to_ns(clock, (int64_t)MIN(ticks, (uint64_t)INT64_MAX));
-}
-
 int duration_parse(void *member, const char *value, struct error *error)
 {
     uint64_t seconds = 0, ns = 0, unit = NANOSECONDS;

@@ -17,6 +17,3 @@ const char *date_text(char *buf, size_t size, int64_t ns);
 int duration_parse(void *member, const char *value, struct error *error);
 /* … which must not be 0. */
 int duration_parse_period(void *member, const char *value, struct error *error);
-
-/* TICKS as nanoseconds, or as they are; at most INT64_MAX. */
-int64_t duration_ns(const struct clock *clock, uint64_t ticks);

@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/context.h"
-#include "cmd/print_result.h"
-#include "cmd/print_spans.h"
+#include "report/print_result.h"
+#include "report/print_spans.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define SLOWEST_MAX 1000000u
@@ -316,6 +316,8 @@ static int print(const struct analysis_options *options, const struct trace *tra
         result_sort(&result,
                     options->sort ? run->sort_column : analysis_default_order(run->analysis));
         r = print_result(&result, &print_options, out);
+        if (options->folded || options->format == TABLE_CSV)
+            walk_report_losses(&result.coverage->losses);
     }
     if (r == 0 && options->context > 0)
         r = context_init(context, &result, clock_from_ns(&result.clock, options->context));
@@ -384,10 +386,13 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     is_known = status == EXIT_FAILURE || check_keys(run->analysis, walk->trace) == EXIT_SUCCESS;
     if (!is_known)
         status = EXIT_FAILURE;
-    if (options->events)
-        r = print_spans_end(&printer, &run->coverage);
-    else if (is_known && run->sink.error.code == 0 && run->analysis->ops->has_events(run->analysis))
+    if (options->events) {
+        r = print_spans_end(&printer);
+        walk_report_losses(&run->coverage.losses);
+    } else if (is_known && run->sink.error.code == 0 &&
+               run->analysis->ops->has_events(run->analysis)) {
         r = print(options, walk->trace, run, &context, walk->out);
+    }
     if (r < 0) {
         cli_no_memory();
         status = EXIT_FAILURE;

@@ -5,7 +5,7 @@
 #include "cmd/collect.h"
 #include "cli/options.h"
 #include "cmd/cmd.h"
-#include "cmd/record.h"
+#include "cmd/record/record.h"
 #include "proto/message.h"
 
 struct collect_options {

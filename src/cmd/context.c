@@ -7,8 +7,8 @@
 
 #include "base/ticks.h"
 #include "cmd/cmd.h"
-#include "cmd/print_result.h"
 #include "print/view.h"
+#include "report/print_result.h"
 
 void context_done(struct context *context)
 {

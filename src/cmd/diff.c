@@ -12,9 +12,9 @@
 #include "cmd/cmd.h"
 #include "cmd/diff_condition.h"
 #include "cmd/diff_side.h"
-#include "cmd/print_result.h"
 #include "print/table.h"
 #include "print/wrap.h"
+#include "report/print_result.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define EXIT_CHANGED 4 /* --fail */

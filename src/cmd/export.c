@@ -16,6 +16,7 @@
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
 #include "export/export.h"
+#include "report/losses_text.h"
 
 struct export_verb_options {
     struct open_options open;

@@ -10,9 +10,9 @@
 #include "cli/output.h"
 #include "cmd/browser.h"
 #include "cmd/cmd.h"
-#include "cmd/file_server.h"
 #include "cmd/walk.h"
 #include "record/stop_signals.h"
+#include "serve/file_server.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
 /* The only port of this machine that the page may fetch from, by its policy. */

@@ -12,7 +12,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/find_recording.h"
-#include "cmd/top_read.h"
+#include "cmd/top/read.h"
 #include "control/client.h"
 #include "record/qemu/running.h"
 #include "tracedir/manifest.h"

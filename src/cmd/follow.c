@@ -9,11 +9,11 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "cmd/cmd.h"
+#include "live/growth.h"
+#include "live/window.h"
 #include "record/stop_signals.h"
 #include "tracedir/ask.h"
 #include "tracedir/manifest.h"
-#include "watch/growth.h"
-#include "watch/window.h"
 
 /* After a window, for this many times as long as it took of a CPU nothing is read. */
 #define IDLE_SHARE 3u

@@ -3,7 +3,7 @@
 
 /* --follow: prints what a recording under way writes, until it ends or a signal comes.
  *
- * Each period the recorder is asked to bring all that is held to the files, and what is new is read as a window (watch/window.h)
+ * Each period the recorder is asked to bring all that is held to the files, and what is new is read as a window (live/window.h)
  * and printed in the order of time. So an event is printed a period after it happened, and the time that reading takes.
  * Where reading a window takes long, the next one comes later: not more than a quarter of a CPU is used. */
 

@@ -7,8 +7,9 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/info_row.h"
 #include "cmd/walk.h"
+#include "record/rings/recover.h"
+#include "report/info_row.h"
 #include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -141,6 +142,52 @@ static int put_timeline(const struct info_options *options, const struct manifes
     return r < 0 ? cli_output_error(r) : status;
 }
 
+/* ---- Rings ---- */
+
+struct rings_search {
+    const struct native *native;
+    bool is_found;
+};
+
+static int find_rings(const char *path, void *userdata)
+{
+    struct rings_search *search = userdata;
+    struct process *process;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    search->is_found = native_is_of_process(search->native, process);
+    process_free(process);
+    return search->is_found;
+}
+
+/* Whether the rings that were drained into SOURCE of DIRECTORY are there for 'strata recover', as far as that is known. PIDs
+ * are reused: the rings of an earlier process may be there, too. */
+static bool has_rings(const char *directory, const struct manifest_source *source)
+{
+    _cleanup_free_ char *path = NULL;
+    struct rings_search search = {0};
+    struct native *native;
+    int r;
+
+    if (manifest_resolve(directory, source->path, &path, NULL) < 0 ||
+        native_open(path, &native, NULL) < 0)
+        return true;
+    search.native = native;
+    r = process_foreach(NULL, find_rings, &search);
+    native_free(native);
+    return r < 0 || search.is_found;
+}
+
+/* Whether INPUT is of rings whose drain has not ended, and which are gone. */
+static bool has_no_rings(const struct trace_input *input)
+{
+    const struct manifest_source *source = input->recorded;
+
+    return source && !manifest_source_has_ended(source) && strcmp(source->kind, "ctf") == 0 &&
+           !has_rings(input->path, source);
+}
+
 /* ---- Reading ---- */
 
 /* All sources of the directory that TRACE is one source of; NULL: not needed, or they cannot be opened together. */
@@ -192,6 +239,7 @@ static int describe(const struct info_options *options, struct trace *trace,
 
     if (find_clock(&info, trace, together) < 0)
         return cli_no_memory();
+    info.has_no_rings = has_no_rings(&trace->inputs[0]);
     tally_init(&info.tally, TALLY_BY_SOURCE_EVENT);
     coverage_init(&info.coverage);
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/merge_report.h"
 #include "cmd/walk.h"
+#include "report/merge_report.h"
+
+#define OUT_SIZE ((size_t)16 * 1024)
 
 struct merge_options {
     struct open_options open;
@@ -94,6 +97,7 @@ static int run(struct merge *merge, struct progress *progress, const char *outpu
                int n)
 {
     unsigned notes = 0;
+    struct text out;
     int r = merge_add_traces(merge, operands, n);
 
     report_notes(merge, &notes);
@@ -110,7 +114,12 @@ static int run(struct merge *merge, struct progress *progress, const char *outpu
         cli_print_error(&merge->error);
         return EXIT_FAILURE;
     }
-    r = merge_report(merge);
+    r = output_open(&out, OUTPUT_TEXT, OUT_SIZE);
+    if (r >= 0) {
+        merge_report(merge, &out);
+        r = text_flush(&out);
+        text_done(&out);
+    }
     if (r < 0)
         return cli_output_error(r);
     return merge->damaged ? EXIT_FAILURE : EXIT_SUCCESS;

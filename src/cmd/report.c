@@ -10,9 +10,10 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
-#include "cmd/follow_file.h"
 #include "cmd/walk.h"
+#include "live/follow_file.h"
 #include "print/parallel.h"
+#include "report/losses_text.h"
 #include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)256 * 1024)

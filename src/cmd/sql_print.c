@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "cmd/cmd.h"
-#include "cmd/sql.h"
+#include "cmd/sql/sql.h"
 
 #define HELD_ROWS 500
 #define HELD_BYTES ((size_t)4 << 20)

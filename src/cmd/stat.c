@@ -16,15 +16,15 @@
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
-     offsetof(struct stat_options, format), .choices = table_formats},
+     offsetof(struct stat_options, report.format), .choices = table_formats},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
      "what a row counts: event, cpu, task, layer, vcpu,\n"
      "source-event, or values of fields, as irq (event)",
-     offsetof(struct stat_options, by)},
+     offsetof(struct stat_options, report.by)},
     {OPTION_PARSED, 0, "every", "SECONDS", "also count events per SECONDS (0.1 is 100 ms)",
-     offsetof(struct stat_options, every), NULL, duration_parse_period},
+     offsetof(struct stat_options, report.every), NULL, duration_parse_period},
     {OPTION_NUMBER, 0, "gaps", "N", "also list the N longest times without an event",
-     offsetof(struct stat_options, gaps)},
+     offsetof(struct stat_options, report.gaps)},
     WIDE_OPTION(offsetof(struct stat_options, wide)),
     {OPTION_END},
 };
@@ -71,7 +71,7 @@ static int parse_by(const char *by, struct arena *arena, struct tally_options *o
 }
 
 /* The fields that rows are by are fields of events. Many readers know their events only when they have seen them. */
-static int check_keys(const struct stat *stat)
+static int check_keys(const struct stat_report *stat)
 {
     struct error error = {0};
 
@@ -83,7 +83,7 @@ static int check_keys(const struct stat *stat)
 }
 
 /* By one thread. */
-static int count_alone(struct stat *stat, struct selection *selection)
+static int count_alone(struct stat_report *stat, struct selection *selection)
 {
     struct walk walk = {.trace = stat->trace,
                         .selection = selection,
@@ -96,26 +96,26 @@ static int count_alone(struct stat *stat, struct selection *selection)
 }
 
 /* By several threads, where that is possible and worth it. May open the trace again. */
-static int count(struct stat *stat, const struct tally_options *settings,
-                 struct selection *selection, char **paths, int n)
+static int count(const struct stat_options *options, struct stat_report *stat,
+                 const struct tally_options *settings, struct selection *selection, char **paths,
+                 int n)
 {
-    const struct split_options split = {.open = &stat->options->open,
-                                        .select = &stat->options->select,
+    const struct split_options split = {.open = &options->open,
+                                        .select = &options->select,
                                         .paths = paths,
                                         .n_paths = (unsigned)n,
-                                        .n_threads = jobs_count(stat->options->jobs),
-                                        .eager = stat->options->jobs > 0};
+                                        .n_threads = jobs_count(options->jobs),
+                                        .eager = options->jobs > 0};
 
     if (stat_can_split(stat, &split)) {
         if (stat_split(stat, settings, &split) == 0) {
-            walk_add_recorded(stat->trace, &stat->options->select,
-                              select_is_part(&stat->options->select), &stat->tally.losses,
-                              &stat->tally.layers);
+            walk_add_recorded(stat->trace, &options->select, select_is_part(&options->select),
+                              &stat->tally.losses, &stat->tally.layers);
             return stat->trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
         }
         tally_done(&stat->tally);
         trace_free(stat->trace);
-        stat->trace = walk_open_again(&stat->options->open, paths, n);
+        stat->trace = walk_open_again(&options->open, paths, n);
         if (!stat->trace)
             return EXIT_FAILURE;
         if (tally_init_with(&stat->tally, settings) < 0)
@@ -124,9 +124,9 @@ static int count(struct stat *stat, const struct tally_options *settings,
     return count_alone(stat, selection);
 }
 
-static int set_up(struct stat *stat, struct arena *arena, struct tally_options *settings)
+static int set_up(struct stat_report *stat, struct arena *arena, struct tally_options *settings)
 {
-    const struct stat_options *options = stat->options;
+    const struct stat_report_options *options = stat->options;
     const struct trace *trace = stat->trace;
 
     settings->gaps = (unsigned)MIN(options->gaps, (uint64_t)TALLY_GAPS_MAX);
@@ -142,9 +142,19 @@ static int set_up(struct stat *stat, struct arena *arena, struct tally_options *
     return tally_init_with(&stat->tally, settings) < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
-static int print(struct stat *stat, int status)
+/* What the format has no place for. */
+static void report_rest(const struct stat_report *stat)
 {
-    struct selection selection = {.options = &stat->options->select};
+    if (stat->options->format == TABLE_CSV)
+        walk_report_losses(&stat->tally.losses);
+    if (stat->tally.has_late_periods)
+        cli_error("--every makes more than %u periods; the last one counts all that comes after",
+                  TALLY_PERIODS_MAX);
+}
+
+static int print(const struct stat_options *options, struct stat_report *stat, int status)
+{
+    struct selection selection = {.options = &options->select};
     const struct walk walk = {.trace = stat->trace,
                               .selection = &selection,
                               .out = stat->out,
@@ -152,9 +162,11 @@ static int print(struct stat *stat, int status)
 
     if (status != EXIT_FAILURE && check_keys(stat) != EXIT_SUCCESS)
         status = EXIT_FAILURE;
-    else if (stat_print(stat) < 0)
+    else if (print_stat(stat) < 0)
         status = cli_no_memory();
-    return walk_end(&walk, &stat->options->open, status);
+    else
+        report_rest(stat);
+    return walk_end(&walk, &options->open, status);
 }
 
 /* Takes ownership of TRACE. */
@@ -162,14 +174,17 @@ static int count_and_print(const struct stat_options *options, struct trace *tra
                            int n)
 {
     struct text out;
-    struct stat stat = {.options = options, .trace = trace, .out = &out};
+    struct stat_report stat = {.options = &options->report,
+                               .trace = trace,
+                               .out = &out,
+                               .line_width = options->wide ? 0 : output_line_width()};
     struct tally_options settings = {0};
     struct selection selection = {0};
     struct arena arena = {0};
     int status;
 
-    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
-        0) {
+    if (output_open(&out, options->report.format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,
+                    OUT_SIZE) < 0) {
         trace_free(trace);
         return cli_no_memory();
     }
@@ -177,9 +192,9 @@ static int count_and_print(const struct stat_options *options, struct trace *tra
     if (status == EXIT_SUCCESS && selection_init(&selection, &options->select) < 0) {
         status = cli_no_memory();
     } else if (status == EXIT_SUCCESS) {
-        status = count(&stat, &settings, &selection, paths, n);
+        status = count(options, &stat, &settings, &selection, paths, n);
         if (stat.trace)
-            status = print(&stat, status);
+            status = print(options, &stat, status);
     }
     tally_done(&stat.tally);
     selection_done(&selection);

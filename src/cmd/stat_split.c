@@ -8,7 +8,7 @@
 #include "base/macro.h"
 
 struct counted {
-    struct stat *stat;
+    struct stat_report *stat;
     const struct tally_options *settings;
 };
 
@@ -129,7 +129,7 @@ static const struct event_class *find_class(void *arg, const struct event_class 
     return found ? found : add_class(here, origin, class);
 }
 
-static int merge(struct stat *stat, const struct split *split)
+static int merge(struct stat_report *stat, const struct split *split)
 {
     const struct split_opening *given = split->parts->opening;
     int r = 0;
@@ -191,13 +191,13 @@ static bool learns_names(const struct trace *trace)
     return false;
 }
 
-bool stat_can_split(const struct stat *stat, const struct split_options *options)
+bool stat_can_split(const struct stat_report *stat, const struct split_options *options)
 {
     return split_can(stat->trace, options) &&
            !(shows_names(&stat->tally) && learns_names(stat->trace));
 }
 
-int stat_split(struct stat *stat, const struct tally_options *settings,
+int stat_split(struct stat_report *stat, const struct tally_options *settings,
                const struct split_options *options)
 {
     struct counted counted = {stat, settings};

@@ -9,8 +9,8 @@
 /* Counts all of STAT's trace, of which nothing was read, into STAT's tally, which is initialised by SETTINGS and has counted
  * nothing. OPTIONS: without its functions. 0: done, and there is nothing to report but the losses. Otherwise a negative
  * errno: the trace and the tally cannot be used any more, and one thread is to count them from a new opening. */
-int stat_split(struct stat *stat, const struct tally_options *settings,
+int stat_split(struct stat_report *stat, const struct tally_options *settings,
                const struct split_options *options);
 
 /* Whether stat_split() can be tried. */
-bool stat_can_split(const struct stat *stat, const struct split_options *options);
+bool stat_can_split(const struct stat_report *stat, const struct split_options *options);

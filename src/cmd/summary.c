@@ -11,10 +11,10 @@
 #include "cli/select_options.h"
 #include "cmd/analysis.h"
 #include "cmd/cmd.h"
-#include "cmd/findings_refine.h"
 #include "cmd/pairs.h"
-#include "cmd/print_summary.h"
-#include "cmd/print_summary_html.h"
+#include "report/findings_refine.h"
+#include "report/print_summary.h"
+#include "report/print_summary_html.h"
 #include "tracedir/manifest.h"
 
 /* Rows of a table. */

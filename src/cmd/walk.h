@@ -12,7 +12,6 @@
 #include "cli/select_options.h"
 #include "cmd/unselected_cpus.h"
 #include "event/open_losses.h"
-#include "print/json_writer.h"
 #include "trace/trace.h"
 
 struct open_options {
@@ -115,17 +114,12 @@ void walk_add_recorded(const struct trace *trace, const struct select_options *o
  * events whose time no item has counts unless a part of the trace was selected. Without a trace, by the items alone. */
 bool walk_has_losses(const struct walk *walk);
 
+/* Prints what was lost as a message, for a format that has no place for it. */
+void walk_report_losses(const struct losses *losses);
+
 /* The end of a verb: flushes OUT, prints a write error, and turns STATUS into EXIT_LOSSES if --strict is given and
  * walk_has_losses(). */
 int walk_end(const struct walk *walk, const struct open_options *options, int status);
-
-/* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */
-void losses_put(const struct losses *losses, struct text *text);
-
-/* `{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
-void losses_write_counts(const struct losses *losses, struct json_writer *w);
-/* The member `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
-void losses_write_json(const struct losses *losses, struct json_writer *w);
 
 /* Whether FD is a terminal on which colours are wanted (NO_COLOR, TERM=dumb). */
 bool wants_color(int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Evaluates conditions (watch/condition.h) on windows (watch/window.h) that follow each other.
+/* Evaluates conditions (watch/condition.h) on windows (live/window.h) that follow each other.
  *
  *     watch_evaluator_new()
  *     per window:  watch_evaluator_begin(), the sink gets all items, watch_evaluator_end(); or _idle()
@@ -21,8 +21,8 @@
  *
  * Not thread-safe. */
 
+#include "live/window.h"
 #include "watch/condition.h"
-#include "watch/window.h"
 
 #define WATCH_BASELINE_NS (INT64_C(60) * 1000000000)
 #define WATCH_BASELINE_MIN_NS (INT64_C(10) * 1000000000)

@@ -10,9 +10,9 @@
 #include "analysis/states.h"
 #include "analysis/steal.h"
 #include "base/ticks.h"
+#include "live/rebind.h"
 #include "tracedir/machine.h"
 #include "watch/families.h"
-#include "watch/rebind.h"
 
 /* Of spans: exits first, by enum exit_tracer. */
 enum family_rule {

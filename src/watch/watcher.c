@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "live/growth.h"
 #include "tracedir/ask.h"
 #include "watch/evaluate.h"
-#include "watch/growth.h"
 
 #define SINKS_MAX 64u
 /* After a window, for this many times as long as it took of a CPU nothing is done: it takes a tenth of one at most, whatever

@@ -4,7 +4,7 @@
 /* Evaluates conditions on a recording under way, from a process of its own, until the recording ends.
  *
  * Each period, it asks the recorder to bring all that is held to the files (tracedir/ask.h), reads the window since the last
- * time (watch/window.h), evaluates the conditions, and writes lines:
+ * time (live/window.h), evaluates the conditions, and writes lines:
  *
  *     fired INDEX NS TEXT     condition INDEX has become true at NS (CLOCK_MONOTONIC, ns); TEXT says what was seen
  *     problem INDEX TEXT      reported once each: condition INDEX cannot be evaluated, in full or yet; "-": all of them
@@ -19,8 +19,8 @@
  * What is read comes from guests: call it in a child process, which may be killed and started again at any time. It then
  * goes on from the moment at which it was started. */
 
+#include "live/window.h"
 #include "watch/condition.h"
-#include "watch/window.h"
 
 #define WATCH_LINE_MAX 1024
 #define WATCH_PERIOD_NS (UINT64_C(2) * 1000000000)

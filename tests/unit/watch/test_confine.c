@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "live/window.h"
 #include "watch/confine.h"
-#include "watch/window.h"
 
 /* Runs CHECK in a child that is confined to DIR; what it returned. */
 static int run(const struct trace_dir *dir, int (*check)(const struct trace_dir *dir))

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* strata record -- PROGRAM: what a program that links libstrata traces, from its start to its end. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/record/kernel.h"
+#include "cmd/record/run.h"
+#include "cmd/ring_drain.h"
+#include "record/rings/program_recorder.h"
+#include "record/rings/why_empty.h"
+
+/* What came of one process. */
+static int sum_up_process(const struct record_run *run, const struct program *program)
+{
+    const struct drain_stats *taken = &program->taken;
+
+    cli_message("%s (process %" PRIu32 "): %" PRIu64 " events written to %s/%s", program->program,
+                program->pid, taken->events, run->dir, program->name);
+    drain_stats_tell_dropped(taken, "", " (STRATA_TRACE='ring=SIZE' makes them larger)");
+    drain_stats_tell_unwritten(taken);
+    drain_stats_tell_unreadable(taken);
+    if (program->error < 0)
+        cli_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);
+    drain_stats_tell_kept(taken, program->rings);
+    if (program->left && !taken->kept)
+        cli_message("  its rings stay in %s", program->rings);
+    return program->error < 0 || taken->unwritten                 ? EXIT_FAILURE
+           : run->options->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES
+                                                                  : EXIT_SUCCESS;
+}
+
+/* Where the kernel beside it was recorded, that is what there is: not an error, and no word where nothing else was
+ * asked for. */
+static int sum_up_nothing(const struct record_run *run, const struct record_item *item)
+{
+    const struct programs *programs = program_recorder_programs(item->recorder);
+    const struct strings *events = &run->options->events;
+    bool is_alone = !record_run_has_others(run, item);
+    char reason[1000];
+
+    record_nothing_reason(programs, events, reason, sizeof reason);
+    if (is_alone)
+        cli_error("nothing was recorded: %s", reason);
+    else if (events->n > 0 && run->options->host)
+        cli_error("only the host kernel was recorded: %s", reason);
+    else if (events->n > 0)
+        cli_error("nothing of the program was recorded: %s", reason);
+    return is_alone ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Of processes that are no source. */
+static int sum_up_no_ring(const struct record_run *run, const struct programs *programs)
+{
+    uint32_t n;
+    uint64_t events = programs_no_ring(programs, &n);
+
+    if (events == 0)
+        return EXIT_SUCCESS;
+    cli_message("%" PRIu64 " events were lost: %" PRIu32 " process%s could make no rings", events,
+                n, n == 1 ? "" : "es");
+    return run->options->strict ? EXIT_LOSSES : EXIT_SUCCESS;
+}
+
+static int sum_up(const struct record_run *run, const struct record_item *item)
+{
+    const struct programs *programs = program_recorder_programs(item->recorder);
+    int status = EXIT_SUCCESS;
+
+    if (program_recorder_child(item->recorder)->status != 0)
+        cli_message("%s: %s", programs->main_command[0], programs->main_exit);
+    if (programs->n == 0)
+        return sum_up_nothing(run, item);
+    for (unsigned i = 0; i < programs->n; i++) {
+        int one = sum_up_process(run, programs->items[i]);
+
+        if (status != EXIT_FAILURE && one != EXIT_SUCCESS)
+            status = one;
+    }
+    if (sum_up_no_ring(run, programs) != EXIT_SUCCESS && status == EXIT_SUCCESS)
+        status = EXIT_LOSSES;
+    if (programs->n_passed_over) {
+        cli_error("%u more process%s not recorded, as a recording has at most %u; "
+                  "'strata recover -o DIR %s' saves the events",
+                  programs->n_passed_over, programs->n_passed_over == 1 ? " was" : "es were",
+                  programs->max, programs->rings.path);
+        status = EXIT_FAILURE;
+    }
+    if (programs->unread.code) {
+        char unread[1000];
+
+        record_put_unread(programs, unread, sizeof unread);
+        cli_error("%s", unread);
+        status = EXIT_FAILURE;
+    }
+    return status;
+}
+
+static int add_program(struct record_run *run, char **command)
+{
+    static const char *const all[] = {"*"};
+    const struct strings *events = &run->options->events;
+    const char *trace = getenv("STRATA_TRACE");
+    bool wants_all = events->n == 0 && (!trace || !*trace);
+    struct program_recorder_settings settings = {
+        .command = (const char *const *)command,
+        .patterns = wants_all ? all : events->items,
+        .n_patterns = wants_all ? 1 : events->n,
+        .trace = trace,
+    };
+    struct record_item item = {.sum_up = sum_up};
+
+    if (program_recorder_new(&settings, &item.recorder) < 0)
+        return cli_no_memory();
+    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* As a shell has it, where the program could not be started; its own exit status, where it has one. */
+static int exit_status(const struct recorder *recorder, int status)
+{
+    int error = program_recorder_child_error(recorder);
+    const struct child *child = program_recorder_child(recorder);
+
+    if (error < 0)
+        return error == -ENOENT ? 127 : 126;
+    return child->pid && child_exit_status(child) ? child_exit_status(child) : status;
+}
+
+int record_program(const struct record_options *options, char **command)
+{
+    char name[64];
+    struct record_run run;
+    int status;
+
+    if (!record_run_init(options, true, &run))
+        return EXIT_FAILURE;
+    cmd_raise_files(); /* a file for each ring */
+    status = record_kernels_add(&run, false, false, 0);
+    if (status == EXIT_SUCCESS)
+        status = record_buffers_add(&run);
+    if (status == EXIT_SUCCESS)
+        status = add_program(&run, command); /* last: what it does first is seen by the others */
+    if (status == EXIT_SUCCESS) {
+        status = record_run(&run, record_output(options, name, sizeof name));
+        status = exit_status(run.items[run.n - 1].recorder, status);
+    }
+    record_run_done(&run);
+    return status;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "merge/merge.h"
+
+/* Puts to OUT how each source of MERGE is related to the timeline. */
+void merge_report(const struct merge *merge, struct text *out);
