@@ -14,7 +14,7 @@
 #include "cmd/find_recording.h"
 #include "cmd/top/read.h"
 #include "control/client.h"
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 
 int libvirt_find_domain(const char *uri, const char *word, struct libvirt_domain **ret,
                         struct error *error)

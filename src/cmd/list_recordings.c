@@ -12,7 +12,7 @@
 
 #include "cli/output.h"
 #include "cmd/list.h"
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 #include "record/snapshot.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"

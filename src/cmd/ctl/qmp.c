@@ -12,7 +12,7 @@
 #include "cmd/ctl/ctl.h"
 #include "control/qmp.h"
 #include "record/qemu/leftover.h"
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 
 struct target {
     struct qmp *qmp;

@@ -18,7 +18,7 @@
 #include "cmd/libvirt_domain.h"
 #include "control/client.h"
 #include "control/qmp.h"
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 #include "record/snapshot.h"
 #include "tracedir/ask.h"
 #include "tracedir/manifest.h"

@@ -204,8 +204,11 @@ static int choose(const struct record_options *options, struct vm *vm)
     struct error error = {0};
     int status;
 
-    qemu_arguments_read(settings->program, settings->command + settings->n_before,
-                        settings->n_command - settings->n_before, arguments);
+    if (qemu_arguments_read(settings->program, settings->command + settings->n_before,
+                            settings->n_command - settings->n_before, arguments) < 0) {
+        cli_error("out of memory");
+        return EXIT_FAILURE;
+    }
     settings->name = arguments->name[0] ? arguments->name : NULL;
     settings->uuid = arguments->uuid;
     /* The user that runs it there may not use what its command names. */

@@ -10,144 +10,65 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "proto/message.h"
-#include "record/qemu/config_file.h"
+#include "record/qemu/command_line.h"
 
 /* ---- Reading ---- */
 
-/* Behind these may stand anything; behind other options, what begins with '-' is the next one. */
-static bool takes_anything(const char *option)
-{
-    static const char *const options[] = {"append", "trace",  "fw_cfg",
-                                          "smbios", "kernel", "initrd"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-        if (strcmp(option, options[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool is(const char *option, const char *a, const char *b)
-{
-    return strcmp(option, a) == 0 || (b && strcmp(option, b) == 0);
-}
-
 /* One more of -accel, or, of -machine, all. */
-static void note_accelerator(struct qemu_arguments *arguments, const char *name, size_t len)
+static void note_accelerator(struct qemu_arguments *arguments, const char *name)
 {
     size_t used = strlen(arguments->accelerator);
 
-    if (len > 0 && used + 1 + len < sizeof arguments->accelerator)
-        snprintf(arguments->accelerator + used, sizeof arguments->accelerator - used, "%s%.*s",
-                 used ? ":" : "", (int)len, name);
+    if (*name && used + 1 + strlen(name) < sizeof arguments->accelerator)
+        snprintf(arguments->accelerator + used, sizeof arguments->accelerator - used, "%s%s",
+                 used ? ":" : "", name);
 }
 
-/* The name among "kvm,dirty-ring-size=4096" and "thread=multi,accel=tcg". */
-static void note_accel(struct qemu_arguments *arguments, const char *value)
+static bool is(const struct qemu_setting *setting, const char *group, const char *key)
 {
-    bool first = true;
-
-    for (const char *p = value; *p; first = false) {
-        size_t len = strcspn(p, ",");
-
-        if (strncmp(p, "accel=", 6) == 0)
-            note_accelerator(arguments, p + 6, len - 6);
-        else if (first && !memchr(p, '=', len))
-            note_accelerator(arguments, p, len);
-        p += len + (p[len] == ',');
-    }
-}
-
-static void set_machine(struct qemu_arguments *arguments, const char *name, size_t len)
-{
-    snprintf(arguments->machine, sizeof arguments->machine, "%.*s", (int)len, name);
-}
-
-/* Finds the machine type in "type=q35,accel=tcg", at any position, or "q35,accel=tcg". */
-static void note_machine(struct qemu_arguments *arguments, const char *value)
-{
-    bool first = true;
-
-    for (const char *p = value; *p; first = false) {
-        size_t len = strcspn(p, ",");
-
-        if (strncmp(p, "accel=", 6) == 0)
-            note_accelerator(arguments, p + 6, len - 6);
-        if (strncmp(p, "type=", 5) == 0 || (first && !memchr(p, '=', len))) {
-            size_t skipped = strncmp(p, "type=", 5) == 0 ? 5 : 0;
-
-            set_machine(arguments, p + skipped, len - skipped);
-        }
-        p += len + (p[len] == ',');
-    }
-}
-
-/* Each -name adds to the ones before it. */
-static void note_name(struct qemu_arguments *arguments, const char *value)
-{
-    machine_name_of_option(value, arguments->name, sizeof arguments->name);
-    if (strstr(value, "debug-threads="))
-        arguments->names_threads = true;
+    return strcmp(setting->group, group) == 0 &&
+           (!key || (setting->key && strcmp(setting->key, key) == 0));
 }
 
 /* Later options, and later files, win, as they do for QEMU. */
-static void note_config(void *arg, const char *group, const char *key, const char *value)
+static void note(struct qemu_arguments *arguments, const struct qemu_setting *setting)
 {
-    struct qemu_arguments *arguments = arg;
-
-    if (is(key, "accel", NULL) && (is(group, "machine", "accel")))
-        note_accelerator(arguments, value, strlen(value));
-    else if (is(group, "machine", NULL) && is(key, "type", NULL))
-        set_machine(arguments, value, strlen(value));
-    else if (is(group, "name", NULL) && is(key, "debug-threads", NULL))
-        arguments->names_threads = true;
-    else if (is(group, "name", NULL) && is(key, "guest", NULL))
-        snprintf(arguments->name, sizeof arguments->name, "%s", value);
-}
-
-static void note(struct qemu_arguments *arguments, const char *option, const char *value)
-{
-    if (is(option, "daemonize", NULL))
+    if (is(setting, "daemonize", NULL))
         arguments->daemonize = true;
-    else if (is(option, "enable-kvm", NULL))
-        note_accelerator(arguments, "kvm", 3);
-    else if (!value)
+    else if (is(setting, "enable-kvm", NULL))
+        note_accelerator(arguments, "kvm");
+    else if (!setting->value)
         return;
-    else if (is(option, "D", NULL))
-        arguments->log = value;
-    else if (is(option, "d", "trace"))
+    else if (is(setting, "D", NULL))
+        arguments->log = setting->value;
+    else if (is(setting, "d", NULL) || is(setting, "trace", NULL))
         arguments->logs = true;
-    else if (is(option, "msg", NULL))
-        arguments->message = value;
-    else if (is(option, "accel", NULL))
-        note_accel(arguments, value);
-    else if (is(option, "M", "machine"))
-        note_machine(arguments, value);
-    else if (is(option, "readconfig", NULL))
-        config_file_read(value, note_config, arguments);
-    else if (is(option, "uuid", NULL))
-        arguments->uuid = value;
-    else if (is(option, "name", NULL))
-        note_name(arguments, value);
+    else if (is(setting, "msg", NULL) && setting->word)
+        arguments->message = setting->word;
+    else if (is(setting, "accel", "accel") || is(setting, "machine", "accel"))
+        note_accelerator(arguments, setting->value);
+    else if (is(setting, "machine", "type"))
+        snprintf(arguments->machine, sizeof arguments->machine, "%s", setting->value);
+    else if (is(setting, "uuid", NULL))
+        arguments->uuid = setting->value;
+    else if (is(setting, "name", "guest"))
+        snprintf(arguments->name, sizeof arguments->name, "%s", setting->value);
+    else if (is(setting, "name", "debug-threads"))
+        arguments->names_threads = true;
 }
 
-void qemu_arguments_read(const char *program, const char *const *argv, unsigned n,
-                         struct qemu_arguments *ret)
+int qemu_arguments_read(const char *program, const char *const *argv, unsigned n,
+                        struct qemu_arguments *ret)
 {
-    struct qemu_arguments arguments = {.program = program, .argv = argv, .n = n};
+    struct arena arena = {0};
+    struct qemu_command_line line;
+    int r = qemu_command_line_read(argv, n, qemu_config_open, NULL, &arena, &line);
 
-    for (unsigned i = 1; i < n; i++) {
-        const char *option = argv[i];
-        const char *value = i + 1 < n ? argv[i + 1] : NULL;
-
-        if (!option || option[0] != '-' || option[1] == '\0')
-            continue; /* a disk, or a value of the option before */
-        option += 1 + (option[1] == '-');
-        if (value && value[0] == '-' && value[1] != '\0' && !takes_anything(option))
-            value = NULL;
-        note(&arguments, option, value);
-        i += value && takes_anything(option);
-    }
-    *ret = arguments;
+    *ret = (struct qemu_arguments){.program = program, .argv = argv, .n = n};
+    for (unsigned i = 0; i < line.n; i++)
+        note(ret, &line.settings[i]);
+    arena_done(&arena);
+    return r;
 }
 
 static bool machine_is(const struct qemu_arguments *arguments, const char *name)
@@ -210,7 +131,7 @@ static void add_option(struct build *build, const char *option, const char *form
     add(build, value ? value : "");
 }
 
-/* In the values of QEMU's options, a comma is doubled. */
+/* In the values of QEMU's options that have keys, a comma is doubled. */
 static char *doubled(struct arena *arena, const char *s)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -332,10 +253,7 @@ int qemu_arguments_build(const struct qemu_arguments *arguments,
     if (!arguments->names_threads)
         add_option(&build, "-name", "debug-threads=on");
     if (additions->config) {
-        const char *config = doubled(arena, additions->config);
-
-        add_option(&build, "-readconfig", "%s", config ? config : "");
-        build.no_memory |= !config;
+        add_option(&build, "-readconfig", "%s", additions->config);
         r = write_config(additions, serial, error);
     }
     if (build.no_memory)

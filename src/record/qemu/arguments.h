@@ -29,9 +29,10 @@ struct qemu_arguments {
     bool names_threads; /* -name … debug-threads= says whether */
 };
 
-/* Changes nothing. The same command gives the same again, unless its files have changed. */
-void qemu_arguments_read(const char *program, const char *const *argv, unsigned n,
-                         struct qemu_arguments *ret);
+/* Changes nothing. The same command gives the same again, unless its files have changed. -ENOMEM: *RET is empty, and may be
+ * used. */
+int qemu_arguments_read(const char *program, const char *const *argv, unsigned n,
+                        struct qemu_arguments *ret);
 
 /* What is added. NULL, or 0: not that. */
 struct vmm_additions {

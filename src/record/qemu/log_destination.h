@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 
 /* What is lent to QEMU's user: the pipe or file that is its standard error, which only the user who made it may open
  * again. */

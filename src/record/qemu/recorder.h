@@ -19,7 +19,7 @@
 #include "control/libvirt.h"
 #include "control/qmp.h"
 #include "record/qemu/probe.h"
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 #include "record/recorder.h"
 
 /* All borrowed, for as long as the recorder is there. */

@@ -388,8 +388,10 @@ static int begin(struct qemu_recorder *self, struct error *error)
     const char *file = NULL;
     int r;
 
-    qemu_arguments_read(settings->program, settings->command + settings->n_before,
-                        settings->n_command - settings->n_before, &arguments);
+    r = qemu_arguments_read(settings->program, settings->command + settings->n_before,
+                            settings->n_command - settings->n_before, &arguments);
+    if (r < 0)
+        return error_set(error, r, NULL, "out of memory");
     r = recording_register(recording, error);
     if (r >= 0 && settings->running)
         r = qemu_process_claim(settings->running->pid, recording_settings(recording)->runtime,

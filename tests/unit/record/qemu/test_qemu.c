@@ -133,6 +133,49 @@ static void config_files_are_read(void **state)
     }
 }
 
+/* The words, with spaces between. */
+static char *built(const struct qemu_arguments *arguments, const struct vmm_additions *additions,
+                   struct arena *arena)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error = {0};
+    char **argv;
+    unsigned n;
+
+    assert_int_equal(qemu_arguments_build(arguments, additions, arena, &argv, &n, &error), 0);
+    assert_null(argv[n]);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&text, "%s%s", i ? " " : "", argv[i]);
+    text_put_char(&text, '\0');
+    assert_int_equal(text.error, 0);
+    return text.start;
+}
+
+/* Commas are doubled in values, and in nothing else. */
+static void commas_are_doubled_in_values(void **state)
+{
+    struct arena arena = {0};
+    char path[128], *line;
+
+    {
+        ARGUMENTS("-name", "guest=a,,b,debug-threads", "-machine", "q,,35,accel=kvm,,x");
+        assert_string_equal(arguments.name, "a,b");
+        assert_true(arguments.names_threads);
+        assert_string_equal(arguments.machine, "q,35");
+        assert_string_equal(arguments.accelerator, "kvm,x");
+    }
+    {
+        ARGUMENTS("-nodefaults");
+        struct vmm_additions additions = {.config = in_dir("a,b", path)};
+
+        line = built(&arguments, &additions, &arena);
+        assert_non_null(strstr(line, "a,b"));
+        free(line);
+        unlink(path);
+    }
+    arena_done(&arena);
+}
+
 /* The word after an option that requires a text is not an option. */
 static void words_of_a_guest_are_no_options(void **state)
 {
@@ -162,24 +205,6 @@ static void serial_device_is_of_the_machine(void **state)
         arguments.program = "/usr/bin/qemu-system-s390x";
         assert_string_equal(vmm_serial_device(&arguments), "virtio-serial-ccw");
     }
-}
-
-/* The words, with spaces between. */
-static char *built(const struct qemu_arguments *arguments, const struct vmm_additions *additions,
-                   struct arena *arena)
-{
-    struct text text = TEXT_IN_MEMORY;
-    struct error error = {0};
-    char **argv;
-    unsigned n;
-
-    assert_int_equal(qemu_arguments_build(arguments, additions, arena, &argv, &n, &error), 0);
-    assert_null(argv[n]);
-    for (unsigned i = 0; i < n; i++)
-        text_printf(&text, "%s%s", i ? " " : "", argv[i]);
-    text_put_char(&text, '\0');
-    assert_int_equal(text.error, 0);
-    return text.start;
 }
 
 static void command_line_is_added_to(void **state)
@@ -735,6 +760,7 @@ int main(void)
         cmocka_unit_test(arguments_are_read),
         cmocka_unit_test(config_files_are_read),
         cmocka_unit_test(accelerators_are_read),
+        cmocka_unit_test(commas_are_doubled_in_values),
         cmocka_unit_test(words_of_a_guest_are_no_options),
         cmocka_unit_test(serial_device_is_of_the_machine),
         cmocka_unit_test(command_line_is_added_to),

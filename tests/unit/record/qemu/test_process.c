@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/qemu/running.h"
+#include "record/qemu/process.h"
 
 static struct qemu_process parse(const char *const *argv, unsigned n)
 {
@@ -152,6 +153,45 @@ static void test_config(void **state)
     qemu_process_done(&r);
 }
 
+/* What this and test_qemu.c ask of the same words has one answer. */
+static void test_rules(void **state)
+{
+    static const char text[] =
+        "[chardev \"c\"]\n  backend = \"socket\"\n  path = \"/run/x\" and \"y\"\n"
+        "  server = \"on\"\n[mon]\n  chardev = \"c\"\n  mode = \"control\"\n";
+    char file[] = "/tmp/test-running,XXXXXX";
+    int fd = mkstemp(file);
+    struct qemu_process r;
+
+    /* The word behind -append is not an option. */
+    r = PARSE("qemu", "-append", "-D", "/x", "-kernel", "-uuid", "y");
+    assert_null(r.log);
+    assert_null(r.uuid);
+    qemu_process_done(&r);
+    /* A value in a file ends with the next quote, and a comma in the name of the file is itself. */
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    r = PARSE("qemu", "-readconfig", file);
+    unlink(file);
+    assert_int_equal(r.n_qmp, 1);
+    assert_string_equal(r.qmp[0], "/run/x");
+    qemu_process_done(&r);
+    /* JSON that only QEMU can read. */
+    r = PARSE("qemu", "-device", "{'driver':'virtserialport'}", "-D", "/log");
+    assert_string_equal(r.log, "/log");
+    qemu_process_done(&r);
+    /* A pipe is left to QEMU. */
+    assert_int_equal(mkfifo(file, 0600), 0);
+    fd = open(file, O_RDWR);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    r = PARSE("qemu", "-readconfig", file);
+    assert_int_equal(r.n_qmp, 0);
+    qemu_process_done(&r);
+    close(fd);
+    unlink(file);
+}
+
 static void test_process(void **state)
 {
     struct error error = {0};
@@ -183,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_libvirt), cmocka_unit_test(test_qmp),
         cmocka_unit_test(test_port),    cmocka_unit_test(test_log),
         cmocka_unit_test(test_config),  cmocka_unit_test(test_process),
+        cmocka_unit_test(test_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A running QEMU, by its command line (/proc/PID/cmdline, and the files of its -readconfig): the address of its monitor,
- * the destination of its log, whether its guest has a port for the agent. */
+/* A QEMU that runs, and what its command line says (/proc/PID/cmdline, record/qemu/command_line.h): the address of its
+ * monitor, the destination of its log, whether its guest has a port for the agent. */
 
 #include <sys/types.h>
 
@@ -34,27 +34,27 @@ struct qemu_process {
 
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */
 int qemu_process_open(pid_t pid, struct qemu_process *ret, struct error *error);
-void qemu_process_done(struct qemu_process *running);
-/* The socket of its monitor, in RUNNING. -ENOTCONN with ERROR: it has none that the recorder could use. */
-int qemu_process_monitor(const struct qemu_process *running, const char **ret_socket,
+void qemu_process_done(struct qemu_process *process);
+/* The socket of its monitor, in PROCESS. -ENOTCONN with ERROR: it has none that the recorder could use. */
+int qemu_process_monitor(const struct qemu_process *process, const char **ret_socket,
                          struct error *error);
 /* Those of this user, of root all, whose file has qemu or kvm in its name, in the order of their numbers. What FOUND
  * returns, if it is not 0, ends it, and is returned. -errno: /proc cannot be read. */
-int qemu_process_foreach(int (*found)(const struct qemu_process *running, void *userdata),
+int qemu_process_foreach(int (*found)(const struct qemu_process *process, void *userdata),
                          void *userdata);
 /* When it was started, CLOCK_REALTIME, ns, to a hundredth of a second. */
-int64_t qemu_process_since(const struct qemu_process *running);
+int64_t qemu_process_since(const struct qemu_process *process);
 /* The path by which this process opens PATH, as QEMU names it; allocated. NULL: out of memory. */
-char *qemu_process_path(const struct qemu_process *running, const char *path);
+char *qemu_process_path(const struct qemu_process *process, const char *path);
 /* Opens PATH, as QEMU names it, and no file outside of its root directory. -1: it cannot be opened. */
-int qemu_process_file(const struct qemu_process *running, const char *path, int flags);
+int qemu_process_file(const struct qemu_process *process, const char *path, int flags);
 /* Whether it is there still. */
-bool qemu_process_lives(const struct qemu_process *running);
+bool qemu_process_lives(const struct qemu_process *process);
 
 /* Where the log goes, of a QEMU without the backend simple; NULL: standard error. Its -trace file= comes after -D. */
-static inline const char *qemu_process_log(const struct qemu_process *running)
+static inline const char *qemu_process_log(const struct qemu_process *process)
 {
-    return running->trace_file ? running->trace_file : running->log;
+    return process->trace_file ? process->trace_file : process->log;
 }
 
 /* Claims process PID for this recorder until *RET_FD is closed, or the recorder ends. -EBUSY with ERROR: another
@@ -62,4 +62,4 @@ static inline const char *qemu_process_log(const struct qemu_process *running)
 int qemu_process_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error);
 
 /* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
-int qemu_process_parse(struct qemu_process *running);
+int qemu_process_parse(struct qemu_process *process);
