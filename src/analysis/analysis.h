@@ -62,6 +62,8 @@ struct analysis_ops {
     /* After the last item: whether there was an event that the analysis is about. */
     bool (*has_events)(const struct analysis *analysis);
     bool is_ordered; /* add_rows() adds rows in the order in which they are shown without --sort */
+    bool
+        notes_filter; /* add_rows() says what is not known where the kernel chose the threads (origin->pid_filter) */
 };
 
 struct analysis {

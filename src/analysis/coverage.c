@@ -464,13 +464,15 @@ int64_t coverage_covered(const struct coverage *coverage, const struct origin *o
     return recorded - coverage_lost(coverage, origin);
 }
 
-/* What CPU of ORIGIN lost; CPU_UNKNOWN: all of its CPUs on average. */
+/* What CPU of ORIGIN lost; CPU_UNKNOWN: all of its CPUs on average. OF_THREADS: as in struct coverage_pair. */
 static int64_t place_lost(const struct coverage *coverage, struct source_coverage *source,
-                          int32_t cpu)
+                          int32_t cpu, bool of_threads)
 {
     const struct source_totals *totals = get_totals(coverage, source);
     double lost;
 
+    if (source->origin->pid_filter && !of_threads)
+        return totals->recorded;
     if (cpu < 0 || (unsigned)cpu + 1 >= source->n_cpus || totals->recorded == 0 ||
         source->origin->threads_only)
         return totals->lost;
@@ -509,7 +511,7 @@ static bool make_part(const struct coverage *coverage, const struct coverage_pai
             return false;
         ret->begin = MAX(ret->begin, totals->begin);
         ret->end = MIN(ret->end, totals->end);
-        ret->lost = MAX(ret->lost, place_lost(coverage, source, cpus[i]));
+        ret->lost = MAX(ret->lost, place_lost(coverage, source, cpus[i], pair->of_threads));
     }
     return ret->begin < ret->end;
 }
@@ -561,48 +563,50 @@ double coverage_lost_share(const struct coverage *coverage, const struct origin 
 }
 
 static double place_lost_share(const struct coverage *coverage, const struct origin *origin,
-                               int32_t cpu)
+                               int32_t cpu, bool of_threads)
 {
     struct source_coverage *source = get_source(coverage, origin);
     int64_t recorded = source ? get_totals(coverage, source)->recorded : 0;
 
-    return recorded > 0 ? (double)place_lost(coverage, source, cpu) / (double)recorded : 0;
+    return recorded > 0 ? (double)place_lost(coverage, source, cpu, of_threads) / (double)recorded
+                        : 0;
 }
 
 double coverage_lost_share_pair(const struct coverage *coverage, const struct coverage_pair *pair)
 {
-    double begin = place_lost_share(coverage, pair->begin, pair->cpu);
+    double begin = place_lost_share(coverage, pair->begin, pair->cpu, pair->of_threads);
 
-    return MAX(begin, place_lost_share(coverage, pair->end, end_cpu(pair)));
+    return MAX(begin, place_lost_share(coverage, pair->end, end_cpu(pair), pair->of_threads));
 }
 
 /* Whether most of the time of CPU, or of all CPUs on average, is lost, or within losses. */
 static bool lacks_place(const struct coverage *coverage, struct source_coverage *source,
-                        int32_t cpu)
+                        int32_t cpu, bool of_threads)
 {
     double limit = LACKS_SHARE * (double)get_totals(coverage, source)->recorded;
     double in_losses = (double)source->cpus[0].in_losses;
 
     if (cpu >= 0 && (unsigned)cpu + 1 < source->n_cpus)
         in_losses += (double)source->cpus[cpu + 1].in_losses;
-    return in_losses > limit || (double)place_lost(coverage, source, cpu) > limit;
+    return in_losses > limit || (double)place_lost(coverage, source, cpu, of_threads) > limit;
 }
 
 /* The same as in coverage_lacks_cpu(), of CPU alone if it is known. */
-static bool lacks_cpu(const struct coverage *coverage, const struct origin *origin, int32_t cpu)
+static bool lacks_cpu(const struct coverage *coverage, const struct origin *origin, int32_t cpu,
+                      bool of_threads)
 {
     struct source_coverage *source = get_source(coverage, origin);
     const struct source_totals *totals = source ? get_totals(coverage, source) : NULL;
 
     if (!totals || totals->recorded == 0)
         return false;
-    if (lacks_place(coverage, source, cpu))
+    if (lacks_place(coverage, source, cpu, of_threads))
         return true;
     for (unsigned i = 0; cpu == CPU_UNKNOWN && i < source->n_seen; i++) {
         int32_t other = (int32_t)source->seen[i] - 1;
 
         if ((!coverage->cpus || ranges_include(coverage->cpus, other)) &&
-            lacks_place(coverage, source, other))
+            lacks_place(coverage, source, other, of_threads))
             return true;
     }
     return false;
@@ -610,13 +614,13 @@ static bool lacks_cpu(const struct coverage *coverage, const struct origin *orig
 
 bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin)
 {
-    return lacks_cpu(coverage, origin, CPU_UNKNOWN);
+    return lacks_cpu(coverage, origin, CPU_UNKNOWN, true);
 }
 
 bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair)
 {
-    return lacks_cpu(coverage, pair->begin, pair->cpu) ||
-           lacks_cpu(coverage, pair->end, end_cpu(pair));
+    return lacks_cpu(coverage, pair->begin, pair->cpu, pair->of_threads) ||
+           lacks_cpu(coverage, pair->end, end_cpu(pair), pair->of_threads);
 }
 
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until)
@@ -645,6 +649,14 @@ bool coverage_is_of_threads(const struct coverage *coverage)
 {
     for (unsigned i = 0; i < coverage->n_sources; i++)
         if (coverage->sources[i]->origin->threads_only)
+            return true;
+    return false;
+}
+
+bool coverage_is_filtered(const struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage->n_sources; i++)
+        if (coverage->sources[i]->origin->pid_filter)
             return true;
     return false;
 }

@@ -20,7 +20,8 @@
  * recorded <= duration. The time before the first event of a source is not lost. Where its CPUs begin at different times
  * (origin->complete_from), the time of each before its own first event is; and where nothing says that they were recorded to the end
  * (origin_is_recorded_to_end()), the time of each after its own last event.
- * Of a source of certain threads alone (origin->threads_only) all time is lost: other threads ran on its CPUs.
+ * Of a source of certain threads alone (origin->threads_only) all time is lost: other threads ran on its CPUs. Where the kernel chose
+ * them (origin->pid_filter), that is so of all spans but those of threads.
  * Not thread-safe. */
 
 #include "analysis/losses.h"
@@ -64,12 +65,14 @@ int64_t coverage_covered(const struct coverage *coverage, const struct origin *o
 /* Where spans begin and end: in one source or in two, of which both must be recorded. */
 struct coverage_pair {
     const struct origin *begin, *end;
-    int32_t cpu; /* all begin on this one; CPU_UNKNOWN: on any */
-    bool stays;  /* they end on the CPU on which they begin */
+    int32_t cpu;     /* all begin on this one; CPU_UNKNOWN: on any */
+    bool stays;      /* they end on the CPU on which they begin */
+    bool of_threads; /* each is of one thread: of a thread that is recorded, all are */
 };
 static inline bool coverage_pair_is(const struct coverage_pair *a, const struct coverage_pair *b)
 {
-    return a->begin == b->begin && a->end == b->end && a->cpu == b->cpu && a->stays == b->stays;
+    return a->begin == b->begin && a->end == b->end && a->cpu == b->cpu && a->stays == b->stays &&
+           a->of_threads == b->of_threads;
 }
 /* How long one of N pairs, COVERAGE_PAIRS_MAX at most, is covered, in ticks: where pairs are recorded at the same time, by the one that lost
  * least. */
@@ -84,8 +87,9 @@ double coverage_lost_share_pair(const struct coverage *coverage, const struct co
  * need not be like it. Of a pair: of either end, and of a pair with a CPU, of that CPU. */
 bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin);
 bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair);
-/* Whether a source has certain threads alone (origin->threads_only). */
+/* Whether a source has certain threads alone (origin->threads_only); whether the kernel chose them (origin->pid_filter). */
 bool coverage_is_of_threads(const struct coverage *coverage);
+bool coverage_is_filtered(const struct coverage *coverage);
 /* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */

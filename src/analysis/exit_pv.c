@@ -97,7 +97,7 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
     if (!row)
         return -ENOMEM;
     row_note_source(row, item->origin, item->origin,
-                    rows_cpu(&pv->rows, item->origin, item->cpu, item->vcpu), true);
+                    rows_cpu(&pv->rows, item->origin, item->cpu, item->vcpu), true, false);
     return row_count(&pv->rows, row, item->time, 0, 0);
 }
 

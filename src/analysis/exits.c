@@ -275,9 +275,10 @@ static int complete(void *arg, const struct span *span, const struct item *item)
         if (r < 0)
             return r;
     }
+    /* A vCPU of KVM is a thread, and Xen records all. */
     row_note_source(row, span->origin, item->origin,
                     rows_cpu(&exits->rows, span->origin, span->cpu, span->vcpu),
-                    spans_stayed(&exits->spans, span, item));
+                    spans_stayed(&exits->spans, span, item), true);
     return row_count(&exits->rows, row, span_begin(span), duration, span->error_ns);
 }
 

@@ -294,7 +294,7 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
         r = analysis_give_span(analysis, row, span, span_end(span));
     row_note_source(row, span->origin, end->origin,
                     rows_cpu(rows, span->origin, span->cpu, span->vcpu),
-                    spans_stayed(spans, span, end));
+                    spans_stayed(spans, span, end), span->kind->rule->place == SPAN_ON_THREAD);
     if (r == 0)
         r = row_count(rows, row, span_begin(span), duration, span->error_ns);
     if (r == -ERANGE)

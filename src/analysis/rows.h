@@ -110,11 +110,13 @@ static inline int32_t rows_cpu(const struct rows *rows, const struct origin *ori
                ? cpu
                : CPU_UNKNOWN;
 }
-/* ROW has a span that began in a source and ended in one; CPU: rows_cpu(). STAYS: it ended on the CPU on which it began. */
+/* ROW has a span that began in a source and ended in one; CPU: rows_cpu(). STAYS: it ended on the CPU on which it began.
+ * OF_THREADS: it is one of a thread. */
 static inline void row_note_source(struct row *row, const struct origin *begin,
-                                   const struct origin *end, int32_t cpu, bool stays)
+                                   const struct origin *end, int32_t cpu, bool stays,
+                                   bool of_threads)
 {
-    const struct coverage_pair pair = {begin, end, cpu, stays};
+    const struct coverage_pair pair = {begin, end, cpu, stays, of_threads};
 
     if (unlikely(!coverage_pair_is(&row->sources[0], &pair)))
         row_add_source(row, &pair);

@@ -486,7 +486,8 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
     static const struct analysis_ops analysis_ops = {.name = "sched",
                                                      .add_columns = sched_add_columns,
                                                      .add_rows = sched_add_rows,
-                                                     .has_events = has_events};
+                                                     .has_events = has_events,
+                                                     .notes_filter = true};
 
     *sched = (struct sched){
         .analysis = {.sink.ops = ops,

@@ -151,7 +151,7 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
     }
     row_note_source(counted, interval->origin, interval->origin,
                     rows_cpu(&sched->states_rows, interval->origin, interval->cpu, VCPU_UNKNOWN),
-                    true);
+                    true, true);
     return row_count(&sched->states_rows, counted, interval->begin, duration, 0);
 }
 

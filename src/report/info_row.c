@@ -425,6 +425,8 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
         text_put_literal(cell, "nothing by its records; the recorder has no count");
     } else if (!source && info->tally.losses.n_recorders > 0) {
         text_put_literal(cell, "unknown: the file does not say");
+    } else if (info->origin->pid_filter) {
+        text_put_literal(cell, "nothing of the threads that were recorded");
     } else {
         text_put_literal(cell, "nothing");
     }

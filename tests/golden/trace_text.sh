@@ -536,6 +536,15 @@ for trace in some.txt some.dat; do
     printf '%s\n' '[10]' 1 | diff - got || fail "$trace"
     grep -q 'the kernel recorded certain threads alone' err || fail "$trace: $(cat err)"
     "$strata" info $trace 2>err | grep -q 'filtered  *only certain threads' || fail "$trace: no fact"
+    "$strata" info $trace 2>err | grep -qx '  lost  *nothing of the threads that were recorded' || fail "$trace: lost nothing"
+    # What is of a CPU is there only while thread 10 runs; what is of that thread, always.
+    for place in cpu:null thread:number; do
+        rule="a: sched:sched_waking -> sched:sched_switch by ${place%:*}"
+        [ "$place" = cpu:null ] || rule='a: sched_stat_runtime -> sched:sched_switch by thread'
+        "$strata" latency -f json -p "$rule" $trace 2>err |
+            jq -c '(.rows[] | .n, (.rate | type)), (.notes | any(startswith("the kernel recorded certain threads alone")))' >got
+        printf '%s\n' 5 "\"${place#*:}\"" true | diff - got || fail "$trace: $place"
+    done
 done
 # Times have microseconds, so that a duration may be wrong by one; with nanoseconds, it is exact.
 case="durations of microseconds"
