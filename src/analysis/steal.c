@@ -26,12 +26,45 @@ struct steal_vcpu {
     int32_t vcpu;
     const struct origin *origin; /* of its thread */
     struct side thread, cpu;
-    int64_t times[STEAL_PARTS];
-    /* It was seen to enter and leave the guest. What it ran before that is in GUEST, of which so much is VMM or unknown. */
-    bool enters;
-    int64_t early_vmm, early_unknown;
+    int64_t times[STEAL_PARTS]; /* of STEAL_GUEST and STEAL_VMM when it is finished */
+    struct steal_runs runs;
     int64_t unknown; /* the thread could run, and the guest's CPU is unknown */
 };
+
+void steal_runs_add(struct steal_runs *runs, const struct state_interval *interval)
+{
+    int64_t time = ticks_between(interval->begin, interval->end);
+    bool is_known = interval->inside >= 0;
+    int64_t inside = is_known ? MIN(interval->inside, time) : 0;
+    int64_t outside = is_known ? time - inside : 0;
+    int64_t unknown = is_known ? 0 : time;
+
+    runs->enters |= interval->enters;
+    if (interval->enters) {
+        runs->guest = ticks_sum(runs->guest, inside);
+        runs->vmm = ticks_sum(runs->vmm, outside);
+        runs->unknown = ticks_sum(runs->unknown, unknown);
+    } else {
+        runs->early_guest = ticks_sum(runs->early_guest, inside);
+        runs->early_vmm = ticks_sum(runs->early_vmm, outside);
+        runs->early_unknown = ticks_sum(runs->early_unknown, unknown);
+    }
+}
+
+struct steal_split steal_runs_split(const struct steal_runs *runs, bool is_all, int64_t early_max)
+{
+    struct steal_split split = {runs->guest, runs->vmm, runs->unknown};
+    int64_t early = ticks_sum(ticks_sum(runs->early_guest, runs->early_vmm), runs->early_unknown);
+
+    if (runs->enters) {
+        split.guest = ticks_sum(split.guest, runs->early_guest);
+        split.vmm = ticks_sum(split.vmm, runs->early_vmm);
+        split.unknown = ticks_sum(split.unknown, runs->early_unknown);
+    } else if (is_all || early >= early_max) {
+        split.guest = ticks_sum(split.guest, early);
+    }
+    return split;
+}
 
 const void *steal_vm(const struct state_interval *interval)
 {
@@ -87,19 +120,12 @@ static void add_time(struct steal_vcpu *vcpu, enum steal_part part, int64_t time
 static void count(struct steal_vcpu *vcpu, const struct piece *thread)
 {
     if (thread->state == STATE_RUNNING) {
-        int64_t time = ticks_between(thread->begin, thread->end);
-        int64_t inside = thread->inside < 0 ? 0 : MIN(thread->inside, time);
-        int64_t outside = thread->inside < 0 ? 0 : time - inside;
+        const struct state_interval run = {.begin = thread->begin,
+                                           .end = thread->end,
+                                           .inside = thread->inside,
+                                           .enters = thread->enters};
 
-        vcpu->enters |= thread->enters;
-        if (thread->enters) {
-            add_time(vcpu, STEAL_VMM, outside);
-            add_time(vcpu, STEAL_GUEST, inside);
-        } else {
-            add_time(vcpu, STEAL_GUEST, time);
-            vcpu->early_vmm = ticks_sum(vcpu->early_vmm, outside);
-            vcpu->early_unknown = ticks_sum(vcpu->early_unknown, time - inside - outside);
-        }
+        steal_runs_add(&vcpu->runs, &run);
     } else if (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE) {
         add_time(vcpu, STEAL_HALTED, ticks_between(thread->begin, thread->end));
     }
@@ -226,15 +252,15 @@ int steal_finish(struct steal *steal)
     for (unsigned i = 0; i < steal->n; i++) {
         struct steal_vcpu *vcpu = steal->vcpus[i];
         int r = join(steal, vcpu, true);
+        struct steal_split split;
 
         if (r < 0)
             return r;
-        if (!vcpu->enters)
-            continue;
-        add_time(vcpu, STEAL_VMM, vcpu->early_vmm);
-        vcpu->times[STEAL_GUEST] -= vcpu->early_vmm + vcpu->early_unknown;
-        vcpu->early_vmm = vcpu->early_unknown = 0;
+        split = steal_runs_split(&vcpu->runs, true, 0);
+        vcpu->times[STEAL_GUEST] = split.guest;
+        vcpu->times[STEAL_VMM] = split.vmm;
     }
+    steal->is_finished = true;
     return 0;
 }
 
@@ -249,12 +275,16 @@ const int64_t *steal_times(const struct steal *steal, const void *vm, int32_t vc
     return NULL;
 }
 
-const int64_t *steal_times_so_far(const struct steal *steal, unsigned i, int32_t *ret_vcpu,
-                                  int64_t *ret_unknown)
+int32_t steal_times_so_far(const struct steal *steal, unsigned i, int64_t early_max,
+                           int64_t ret[STEAL_PARTS + 1])
 {
-    if (i >= steal->n)
-        return NULL;
-    *ret_vcpu = steal->vcpus[i]->vcpu;
-    *ret_unknown = steal->vcpus[i]->unknown;
-    return steal->vcpus[i]->times;
+    const struct steal_vcpu *vcpu = steal->vcpus[i];
+    struct steal_split split = steal_runs_split(&vcpu->runs, steal->is_finished, early_max);
+
+    for (unsigned part = 0; part < STEAL_PARTS; part++)
+        ret[part] = vcpu->times[part];
+    ret[STEAL_GUEST] = split.guest;
+    ret[STEAL_VMM] = split.vmm;
+    ret[STEAL_PARTS] = ticks_sum(vcpu->unknown, split.unknown);
+    return vcpu->vcpu;
 }

@@ -24,6 +24,7 @@ static void put_percent(struct top_rows *rows, double part, double whole, bool i
 struct vcpu_row {
     const struct top_vcpu *vcpu;
     int64_t parts[TOP_PARTS];
+    struct top_steal steal;
 };
 
 static void sum_vcpu(const struct top_view *view, const struct top_vcpu *vcpu, struct vcpu_row *row)
@@ -31,9 +32,15 @@ static void sum_vcpu(const struct top_view *view, const struct top_vcpu *vcpu, s
     unsigned n = top_windows(view->model, view->span);
 
     *row = (struct vcpu_row){.vcpu = vcpu};
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        unsigned slot = top_slot(view->model, i);
+
         for (unsigned part = 0; part < TOP_PARTS; part++)
-            row->parts[part] += vcpu->parts[top_slot(view->model, i)][part];
+            row->parts[part] += vcpu->parts[slot][part];
+        row->steal.stolen += vcpu->steal[slot].stolen;
+        row->steal.idle += vcpu->steal[slot].idle;
+        row->steal.has_guest |= vcpu->steal[slot].has_guest;
+    }
 }
 
 static int64_t runs_of(const struct vcpu_row *row)
@@ -94,6 +101,18 @@ unsigned top_count_vcpus(const struct top_model *model)
     return n;
 }
 
+/* A '+': what the guest's CPU did in a part of the wait is not known. */
+static void put_stolen(struct top_rows *rows, const struct vcpu_row *row, double whole)
+{
+    int64_t unknown = row->parts[TOP_WAIT] - row->steal.stolen - row->steal.idle;
+    char s[32] = "-";
+
+    if (row->steal.has_guest && whole > 0)
+        snprintf(s, sizeof s, "%.1f%s", MIN((double)row->steal.stolen / whole * 100, 100.0),
+                 (double)unknown / whole >= 0.0005 ? "+" : "");
+    top_put_right(rows, s, 7);
+}
+
 static void put_vcpu(const struct top_view *view, const struct vcpu_row *row, struct top_rows *rows)
 {
     const struct top_model *model = view->model;
@@ -106,13 +125,14 @@ static void put_vcpu(const struct top_view *view, const struct vcpu_row *row, st
         known += (double)row->parts[part];
     if (vcpu->vcpu != VCPU_UNKNOWN && vcpu->kind != TOP_BY_XEN)
         snprintf(number, sizeof number, "%d", (int)vcpu->vcpu);
-    top_put_cell(rows, *vcpu->name ? vcpu->name : model->sources[vcpu->source].name, 24);
+    top_put_cell(rows, *vcpu->name ? vcpu->name : model->sources[vcpu->source].name, 21);
     text_printf(&rows->row, " %4s", number);
-    put_percent(rows, (double)runs_of(row), whole, true, 7);
-    put_percent(rows, (double)row->parts[TOP_GUEST], whole, has_modes, 7);
+    put_percent(rows, (double)runs_of(row), whole, true, 6);
+    put_percent(rows, (double)row->parts[TOP_GUEST], whole, has_modes, 6);
     put_percent(rows, (double)row->parts[TOP_HYPERVISOR], whole, has_modes, 7);
-    put_percent(rows, (double)row->parts[TOP_VMM], whole, has_modes && vcpu->has_vmm, 7);
-    put_percent(rows, (double)row->parts[TOP_WAIT], whole, vcpu->kind != TOP_BY_GUEST, 7);
+    put_percent(rows, (double)row->parts[TOP_VMM], whole, has_modes && vcpu->has_vmm, 6);
+    put_percent(rows, (double)row->parts[TOP_WAIT], whole, vcpu->kind != TOP_BY_GUEST, 6);
+    put_stolen(rows, row, whole);
     put_percent(rows, (double)row->parts[TOP_BLOCKED], whole, true, 8);
     put_percent(rows, whole - known, whole, true, 8);
     top_rows_end_row(rows, TOP_PLAIN);
@@ -129,8 +149,8 @@ void top_put_vcpus(const struct top_view *view, struct top_rows *rows, unsigned 
     struct vcpu_row *sorted = malloc(MAX(model->n_vcpus, 1u) * sizeof *sorted);
     unsigned n = 0;
 
-    top_put_heading(rows, "%-24s %4s%7s%7s%7s%7s%7s%8s%8s", "VCPUS OF, IN %", "VCPU", "RUNS",
-                    "GUEST", "HYPERV", "VMM", "WAIT", "BLOCKED", "UNKNOWN");
+    top_put_heading(rows, "%-21s %4s%6s%6s%7s%6s%6s%7s%8s%8s", "VCPUS OF, IN %", "VCPU", "RUNS",
+                    "GUEST", "HYPERV", "VMM", "WAIT", "STOLEN", "BLOCKED", "UNKNOWN");
     if (!sorted) {
         rows->row.error = -ENOMEM;
         return;

@@ -245,6 +245,7 @@ static void close_window(struct top_model *model)
     if (!model->is_open)
         return;
     states_done(&model->states);
+    steal_done(&model->steal);
     io_tracker_done(&model->io);
     free(model->classes);
     model->classes = NULL;

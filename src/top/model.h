@@ -19,6 +19,7 @@
 
 #include "analysis/io.h"
 #include "analysis/states.h"
+#include "analysis/steal.h"
 #include "event/sink.h"
 #include "trace/trace.h"
 
@@ -71,6 +72,13 @@ enum top_vcpu_kind {
     TOP_BY_GUEST, /* a CPU as its own kernel sees it: what is stolen from it counts as running */
 };
 
+/* Of what a vCPU waited in a window (analysis/steal.h), ticks. */
+struct top_steal {
+    int64_t stolen; /* while the guest's CPU was busy */
+    int64_t idle;   /* while it was idle; in the rest, it is not known what it did */
+    bool has_guest; /* something is known of the guest's CPU */
+};
+
 struct top_change; /* of mode: top_vcpus.c */
 
 struct top_vcpu {
@@ -80,6 +88,7 @@ struct top_vcpu {
     int32_t vcpu;                          /* its number; VCPU_UNKNOWN */
     char name[TOP_NAME_MAX + 1];           /* of its machine, or of its thread; "": none */
     int64_t parts[TOP_WINDOWS][TOP_PARTS]; /* ticks */
+    struct top_steal steal[TOP_WINDOWS];
     uint64_t last;   /* the number of the last window in which it had an event */
     bool has_states; /* there were intervals */
     bool has_modes;  /* … and events that tell the guest from the hypervisor */
@@ -93,6 +102,7 @@ struct top_vcpu {
     /* Of this window. */
     struct top_change *changes;
     unsigned n_changes, changes_room, at_change;
+    const void *vm; /* its virtual machine, as origins know it; NULL: not known */
     bool has_interval, lost;
     uint8_t begin_state, begin_mode;
     struct state_interval last_interval;
@@ -146,6 +156,7 @@ struct top_model {
     struct top_class *classes;
     unsigned n_classes, slot;
     struct states states;
+    struct steal steal;
     struct io_tracker io;
     int64_t last_time[TOP_SOURCES_MAX]; /* of an event */
     int64_t last_end[TOP_SOURCES_MAX];  /* of an interval */
@@ -153,6 +164,9 @@ struct top_model {
     unsigned recent_source;
     bool is_open;
     bool no_memory; /* something is missing */
+    /* Set before top_model_begin(): nothing follows this window. What is open there lasts until the last event of its source, as in
+     * other verbs, and not until the end of the window. */
+    bool is_final;
 };
 
 void top_model_init(struct top_model *model);

@@ -151,6 +151,8 @@ void top_vcpus_begin(struct top_model *model)
         struct top_vcpu *vcpu = model->vcpus[i];
 
         memset(vcpu->parts[model->slot], 0, sizeof vcpu->parts[0]);
+        vcpu->steal[model->slot] = (struct top_steal){0};
+        vcpu->vm = NULL;
         vcpu->n_changes = vcpu->at_change = 0;
         vcpu->has_interval = false;
         vcpu->lost = model->has_gap[model->slot];
@@ -379,8 +381,26 @@ static void add_run(struct top_vcpu *vcpu, int64_t *parts, int64_t begin, int64_
     }
 }
 
-static void add(const struct top_model *model, struct top_vcpu *vcpu, enum state state,
-                int64_t begin, int64_t end)
+/* What of its waits was stolen, the engine of `strata sched` says. */
+static void add_to_steal(struct top_model *model, const struct top_vcpu *vcpu, enum state state,
+                         int64_t begin, int64_t end)
+{
+    const struct state_interval interval = {
+        .of = vcpu->kind == TOP_BY_THREAD ? STATE_OF_THREAD : STATE_OF_CPU,
+        .state = (uint8_t)state,
+        .begin = begin,
+        .end = end,
+        .id = vcpu->id,
+        .vcpu = vcpu->vcpu,
+        .inside = -1,
+    };
+
+    if (vcpu->kind != TOP_BY_XEN && steal_put(&model->steal, vcpu->vm, &interval) < 0)
+        model->no_memory = true;
+}
+
+static void add(struct top_model *model, struct top_vcpu *vcpu, enum state state, int64_t begin,
+                int64_t end)
 {
     int64_t *parts = vcpu->parts[model->slot];
     enum top_part part = part_of(state);
@@ -389,6 +409,7 @@ static void add(const struct top_model *model, struct top_vcpu *vcpu, enum state
     end = MIN(end, model->to);
     if (part == TOP_PARTS || begin >= end)
         return;
+    add_to_steal(model, vcpu, state, begin, end);
     if (part == TOP_RUNS)
         add_run(vcpu, parts, begin, end);
     else
@@ -469,6 +490,8 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
         }
         if (interval->end > model->from)
             vcpu->last = model->n;
+        if (!vcpu->vm)
+            vcpu->vm = steal_vm(interval);
         put_interval(model, vcpu, interval);
     }
     return 0;
@@ -485,11 +508,13 @@ static void end_vcpu(struct top_model *model, struct top_vcpu *vcpu)
     if (!vcpu->has_interval) {
         vcpu->state =
             vcpu->lost || !model->sources[vcpu->source].is_here ? STATE_UNKNOWN : vcpu->begin_state;
-        add(model, vcpu, (enum state)vcpu->state, model->from, model->to);
+        add(model, vcpu, (enum state)vcpu->state, model->from,
+            model->is_final ? model->last_time[vcpu->source] : model->to);
     } else if (!last->end_seen && last->end == model->last_end[vcpu->source]) {
         /* What is open ends with the last event of its source. */
         vcpu->state = last->state;
-        add(model, vcpu, (enum state)last->state, last->end, model->to);
+        if (!model->is_final)
+            add(model, vcpu, (enum state)last->state, last->end, model->to);
     } else {
         vcpu->state = STATE_UNKNOWN;
     }
@@ -502,8 +527,46 @@ static void end_vcpu(struct top_model *model, struct top_vcpu *vcpu)
         model->is_too_much = true;
 }
 
+/* Of a vCPU that had no interval in the window. */
+static const void *find_vm(const struct top_model *model, const struct top_vcpu *vcpu)
+{
+    for (unsigned i = 0; i < MIN(model->trace->n_inputs, ARRAY_SIZE(model->input_sources)); i++) {
+        const struct trace_input *input = &model->trace->inputs[i];
+        struct state_interval interval = {.of = STATE_OF_CPU, .origin = input->origin};
+
+        if (model->input_sources[i] != vcpu->source || input->is_left_out)
+            continue;
+        if (vcpu->kind == TOP_BY_THREAD) {
+            interval.of = STATE_OF_THREAD;
+            interval.id = vcpu->id;
+        }
+        return steal_vm(&interval);
+    }
+    return NULL;
+}
+
+static void note_steal(struct top_model *model, struct top_vcpu *vcpu)
+{
+    const int64_t *times = steal_times(&model->steal, vcpu->vm, vcpu->vcpu);
+
+    if (times)
+        vcpu->steal[model->slot] = (struct top_steal){
+            .stolen = times[STEAL_STOLEN],
+            .idle = times[STEAL_STOLEN_IDLE],
+            .has_guest = true,
+        };
+}
+
 void top_vcpus_end(struct top_model *model)
 {
-    for (unsigned i = 0; i < model->n_vcpus; i++)
+    for (unsigned i = 0; i < model->n_vcpus; i++) {
+        if (!model->vcpus[i]->vm)
+            model->vcpus[i]->vm = find_vm(model, model->vcpus[i]);
         end_vcpu(model, model->vcpus[i]);
+    }
+    if (steal_finish(&model->steal) < 0)
+        model->no_memory = true;
+    for (unsigned i = 0; i < model->n_vcpus; i++)
+        if (model->vcpus[i]->kind == TOP_BY_THREAD)
+            note_steal(model, model->vcpus[i]);
 }

@@ -498,6 +498,7 @@ int families_finish(struct families *families)
     if (r < 0)
         return r;
     spans_finish(&families->spans);
+    families->is_finished = true;
     return add_all(families);
 }
 

@@ -59,6 +59,8 @@ struct family_vcpu {
     int64_t
         until; /* what it did is in the metrics, or with `steal`, up to then; TIME_UNKNOWN: nothing is */
     struct metric_sample *seconds[VCPU_STATES]; /* NULL: none yet */
+    struct steal_runs runs;                     /* while its guest is not recorded */
+    int64_t last_runs[3]; /* of `runs`, what is in the metrics: guest, VMM, unknown */
     const char *reasons[FAMILIES_REASONS_MAX];
     struct family_series exits[FAMILIES_REASONS_MAX + 1]; /* the last is of all other reasons */
     unsigned n_reasons;
@@ -115,6 +117,7 @@ struct families {
     unsigned n_vms;
     const struct trace *trace;
     int64_t from;
+    bool is_finished; /* nothing follows, or all begins again */
     int error;
 };
 

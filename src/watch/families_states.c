@@ -62,16 +62,6 @@ static struct family_vcpu *vcpu_of(struct families *families, const struct state
                        interval->vcpu);
 }
 
-/* What it ran, INTERVAL, is of the guest, but for what is known to be outside. */
-static int add_run(struct families *families, struct family_vcpu *vcpu, int64_t duration,
-                   int64_t inside)
-{
-    int64_t outside = inside < 0 ? 0 : duration - MIN(inside, duration);
-    int r = add_time(families, vcpu, VCPU_IN_VMM, outside);
-
-    return r < 0 ? r : add_time(families, vcpu, VCPU_IN_GUEST, duration - outside);
-}
-
 static int put_vcpu(struct families *families, const struct state_interval *interval)
 {
     struct family_vcpu *vcpu = vcpu_of(families, interval);
@@ -91,8 +81,7 @@ static int put_vcpu(struct families *families, const struct state_interval *inte
     if (interval->of == STATE_OF_THREAD && vcpu->machine->has_guest)
         return steal_put(&vcpu->machine->steal, vcpu->machine, interval);
     switch (interval->state) {
-    case STATE_RUNNING:
-        return add_run(families, vcpu, duration, interval->enters ? interval->inside : -1);
+    case STATE_RUNNING: steal_runs_add(&vcpu->runs, interval); return 0;
     case STATE_RUNNABLE:
     case STATE_WOKEN:
     case STATE_PREEMPTED: return add_time(families, vcpu, VCPU_WAITING, duration);
@@ -173,6 +162,27 @@ static struct family_vcpu *vcpu_of_machine(const struct families *families,
     return NULL;
 }
 
+static int64_t early_max(const struct families *families)
+{
+    return (int64_t)(STEAL_EARLY_MAX_S / families->seconds_per_tick);
+}
+
+/* What it ran where its guest is not recorded. */
+static int add_runs(struct families *families, struct family_vcpu *vcpu)
+{
+    static const enum vcpu_state states[] = {VCPU_IN_GUEST, VCPU_IN_VMM, VCPU_UNKNOWN_STATE};
+    struct steal_split split =
+        steal_runs_split(&vcpu->runs, families->is_finished, early_max(families));
+    const int64_t now[] = {split.guest, split.vmm, split.unknown};
+    int r = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(now) && r >= 0; i++) {
+        r = add_time(families, vcpu, states[i], ticks_between(vcpu->last_runs[i], now[i]));
+        vcpu->last_runs[i] = MAX(vcpu->last_runs[i], now[i]);
+    }
+    return r;
+}
+
 static int add_steal(struct families *families, struct family_machine *machine, unsigned i)
 {
     static const enum vcpu_state states[STEAL_PARTS + 1] = {
@@ -181,14 +191,12 @@ static int add_steal(struct families *families, struct family_machine *machine, 
         [STEAL_HALTED] = VCPU_HALTED,  [STEAL_PARTS] = VCPU_UNKNOWN_STATE,
     };
     int64_t now[STEAL_PARTS + 1];
-    int32_t number;
-    const int64_t *times = steal_times_so_far(&machine->steal, i, &number, &now[STEAL_PARTS]);
+    int32_t number = steal_times_so_far(&machine->steal, i, early_max(families), now);
     struct family_vcpu *vcpu = vcpu_of_machine(families, machine, number);
     int r = 0;
 
     if (!vcpu) /* its thread is not known */
         return 0;
-    memcpy(now, times, STEAL_PARTS * sizeof *times);
     for (unsigned part = 0; part <= STEAL_PARTS && r >= 0; part++) {
         r = add_time(families, vcpu, states[part],
                      ticks_between(machine->last[i][part], now[part]));
@@ -221,8 +229,14 @@ int family_states_close(struct families *families)
     uint64_t fates[SPAN_FATES] = {0};
     int r = 0;
 
-    for (unsigned i = 0; i < families->n_machines && r >= 0; i++)
-        r = add_steals(families, families->machines[i]);
+    for (unsigned i = 0; i < families->n_machines && r >= 0; i++) {
+        if (families->is_finished)
+            r = steal_finish(&families->machines[i]->steal);
+        if (r >= 0)
+            r = add_steals(families, families->machines[i]);
+    }
+    for (unsigned i = 0; i < families->n_vcpus && r >= 0; i++)
+        r = add_runs(families, families->vcpus[i]);
     for (unsigned i = 0; i < families->states.n_sources; i++) {
         const struct origin *origin;
         const struct state_counts *counts = states_counts(&families->states, i, &origin);

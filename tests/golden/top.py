@@ -34,8 +34,10 @@ def shown(path):
     lines = iter(open(path, encoding="utf-8"))
     for line in lines:
         if line.startswith("VCPUS"):
-            names = ("runs", "guest", "hypervisor", "vmm", "wait", "blocked", "unknown")
-            return dict(zip(names, map(float, next(lines).split()[-7:])))
+            names = ("runs", "guest", "hypervisor", "vmm", "wait", "stolen", "blocked", "unknown")
+            row = dict(zip(names, next(lines).split()[-8:]))
+            assert row.pop("stolen") == "-", row  # its guest is not recorded
+            return {name: float(value) for name, value in row.items()}
     raise AssertionError("no row of a vCPU")
 
 

@@ -65,9 +65,10 @@ static void warn(struct top_driver *driver, const struct error *error, int r)
         snprintf(driver->warning, sizeof driver->warning, "%s", strerror(-r));
 }
 
-/* Reads what is between the last window and UNTIL, in windows of a PERIOD, at most as many as numbers are of. */
+/* Reads what is between the last window and UNTIL, in windows of a PERIOD, at most as many as numbers are of. IS_FINAL: nothing
+ * follows. */
 static int read_until(struct top_driver *driver, int64_t until, int64_t begin, int64_t period,
-                      struct error *error)
+                      bool is_final, struct error *error)
 {
     bool is_live = driver->is_live;
     struct top_model *model = &driver->model;
@@ -83,6 +84,7 @@ static int read_until(struct top_driver *driver, int64_t until, int64_t begin, i
         /* The last one is a little shorter, or longer. */
         int64_t to = until - from < period + period / 2 ? until : from + period;
 
+        model->is_final = is_final && to == until;
         r = is_live ? top_read_live_window(driver->path, model, from, to, error)
                     : top_read_window(driver->path, model, from, to, error);
         from = to;
@@ -107,17 +109,17 @@ static int read_finished(struct top_driver *driver, struct error *error)
         return error_set(error, -EINVAL, driver->path,
                          "the rate of its clock is not known; use 'strata stat'");
     period = MAX(clock_from_ns(&clock, driver->period_ns), 1);
-    r = read_until(driver, last, first > INT64_MIN ? first - 1 : first, period, error);
+    r = read_until(driver, last, first > INT64_MIN ? first - 1 : first, period, true, error);
     return r < 0 ? r : 1;
 }
 
 /* UNTIL: all that was recorded by then is in the files. */
-static int read_live(struct top_driver *driver, int64_t until, const char *late)
+static int read_live(struct top_driver *driver, int64_t until, bool is_final, const char *late)
 {
     struct error error = {0};
     uint64_t begin = clock_ns(CLOCK_MONOTONIC), took;
     int64_t earliest = MAX(driver->began, until - (int64_t)(driver->period_ns * driver->span));
-    int r = read_until(driver, until, earliest, (int64_t)driver->period_ns, &error);
+    int r = read_until(driver, until, earliest, (int64_t)driver->period_ns, is_final, &error);
 
     took = clock_ns(CLOCK_MONOTONIC) - begin;
     driver->warning[0] = '\0';
@@ -141,7 +143,7 @@ static int read_live(struct top_driver *driver, int64_t until, const char *late)
 
 static int end_live(struct top_driver *driver, uint64_t now)
 {
-    int r = read_live(driver, (int64_t)now, "");
+    int r = read_live(driver, (int64_t)now, true, "");
 
     driver->is_live = false;
     driver->state = TOP_ENDED;
@@ -158,7 +160,7 @@ static int begin_live(struct top_driver *driver, uint64_t now)
     }
     if (!find_is_recorded(driver->path, &driver->recorder))
         return end_live(driver, now);
-    return read_live(driver, (int64_t)(now - UNFLUSHED_NS), "");
+    return read_live(driver, (int64_t)(now - UNFLUSHED_NS), false, "");
 }
 
 int top_driver_step(struct top_driver *driver, uint64_t now, struct error *error)
@@ -182,7 +184,7 @@ int top_driver_step(struct top_driver *driver, uint64_t now, struct error *error
     driver->state = TOP_IDLE;
     if (r < 0 && !find_is_recorded(driver->path, &driver->recorder))
         return end_live(driver, now);
-    return read_live(driver, r > 0 ? until : (int64_t)(now - UNFLUSHED_NS), late);
+    return read_live(driver, r > 0 ? until : (int64_t)(now - UNFLUSHED_NS), false, late);
 }
 
 void top_driver_resume(struct top_driver *driver, uint64_t now)

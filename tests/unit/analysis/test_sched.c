@@ -310,29 +310,51 @@ static void test_steal_waits(void **state)
 /* While intervals come: what both sides have come to. */
 static void test_steal_so_far(void **state)
 {
+    int64_t times[STEAL_PARTS + 1];
     struct steal steal = {0};
-    int64_t unknown;
-    const int64_t *times;
-    int32_t vcpu;
 
     (void)state;
-    assert_null(steal_times_so_far(&steal, 0, &vcpu, &unknown));
     put(&steal, of_thread(STATE_RUNNING, 0, 10));
     put(&steal, of_thread(STATE_PREEMPTED, 10, 50));
     put(&steal, of_cpu(&guest, STATE_RUNNING, 0, 30, 9));
-    times = steal_times_so_far(&steal, 0, &vcpu, &unknown);
-    assert_int_equal(vcpu, 0);
+    assert_int_equal(steal_times_so_far(&steal, 0, 10, times), 0);
     assert_int_equal(times[STEAL_GUEST], 10);
     assert_int_equal(times[STEAL_STOLEN], 0);
-    assert_int_equal(unknown, 0);
+    assert_int_equal(times[STEAL_PARTS], 0);
     put(&steal, of_cpu(&guest, STATE_UNKNOWN, 30, 35, 9));
     put(&steal, of_cpu(&guest, STATE_IDLE, 40, 60, 0));
-    times = steal_times_so_far(&steal, 0, &vcpu, &unknown);
+    steal_times_so_far(&steal, 0, 10, times);
     assert_int_equal(times[STEAL_STOLEN], 20);
     assert_int_equal(times[STEAL_STOLEN_IDLE], 10);
-    assert_int_equal(unknown, 10);
-    assert_null(steal_times_so_far(&steal, 1, &vcpu, &unknown));
+    assert_int_equal(times[STEAL_PARTS], 10);
     steal_done(&steal);
+}
+
+/* What a vCPU ran before it was seen to enter its guest is divided when it enters. */
+static void test_steal_runs(void **state)
+{
+    struct state_interval run = {.begin = 0, .end = 10, .inside = 0};
+    struct steal_runs runs = {0};
+    struct steal_split split;
+
+    (void)state;
+    steal_runs_add(&runs, &run);
+    run.inside = -1;
+    run.end = 3;
+    steal_runs_add(&runs, &run);
+    split = steal_runs_split(&runs, false, 14);
+    assert_int_equal(split.guest + split.vmm + split.unknown, 0);
+    split = steal_runs_split(&runs, false, 13); /* for so long, it would have entered */
+    assert_int_equal(split.guest, 13);
+    assert_int_equal(split.vmm, 0);
+    split = steal_runs_split(&runs, true, 14);
+    assert_int_equal(split.guest, 13);
+    run = (struct state_interval){.begin = 20, .end = 30, .inside = 4, .enters = true};
+    steal_runs_add(&runs, &run);
+    split = steal_runs_split(&runs, false, 14);
+    assert_int_equal(split.guest, 4);
+    assert_int_equal(split.vmm, 16);
+    assert_int_equal(split.unknown, 3);
 }
 
 /* A guest that says nothing for long, or a host: what is known is not lost, and memory is bounded. */
@@ -363,7 +385,7 @@ int main(void)
         cmocka_unit_test(test_who_too_many), cmocka_unit_test(test_who_long_ago),
         cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_of_machines),
         cmocka_unit_test(test_steal_waits),  cmocka_unit_test(test_steal_so_far),
-        cmocka_unit_test(test_steal_bounds),
+        cmocka_unit_test(test_steal_runs),   cmocka_unit_test(test_steal_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
