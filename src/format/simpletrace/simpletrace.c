@@ -153,6 +153,8 @@ static int rare_record(struct simpletrace *s, const uint8_t *p, uint32_t size,
         lost = load_u64_swap(payload, s->swap);
         put_loss(s, item, LOSS_DROPPED, lost > 0 ? lost : LOST_UNKNOWN, (int64_t)time,
                  (int32_t)pid);
+        if (item > s->items && item[-1].time <= item->time)
+            item[-1].before_loss = true;
         return 0;
     }
     if (unlikely(s->passed_to > 0) && !simpletrace_ids_known(&s->ids, id, &class)) {
@@ -325,6 +327,36 @@ static void put_skipped(struct simpletrace *s, struct item *item)
     s->skipped = 0;
 }
 
+/* ---- losses that follow ---- */
+
+/* Whether the record after those that are taken is a note of events that were dropped after TIME. Of a pipe, only what is in the
+ * buffer is known. */
+static bool drops_follow(struct simpletrace *s, int64_t time)
+{
+    const size_t front = s->version == 4 ? TYPE_SIZE : 0, size = front + 2 * sizeof(uint64_t);
+    uint8_t head[TYPE_SIZE + 2 * sizeof(uint64_t)];
+    const uint8_t *p = input_at(&s->in);
+
+    if (input_buffered(&s->in) < size) {
+        struct error ignored = {0};
+
+        if (!s->in.seekable ||
+            input_read_at(&s->in, input_offset(&s->in), head, size, &ignored) != (int64_t)size)
+            return false;
+        p = head;
+    }
+    return load_u64_swap(p + front, s->swap) == DROPPED_ID &&
+           (!front || load_u64_swap(p, s->swap) == TYPE_EVENT) &&
+           (int64_t)load_u64_swap(p + front + sizeof(uint64_t), s->swap) >= time;
+}
+
+/* Ends a run of N items. IS_DAMAGED: what follows cannot be read. */
+static int end_run(struct simpletrace *s, unsigned n, bool is_damaged)
+{
+    s->items[n - 1].before_loss = is_damaged || drops_follow(s, s->items[n - 1].time);
+    return (int)n;
+}
+
 /* ---- the source ---- */
 
 static int fail(struct simpletrace *s, int r)
@@ -424,7 +456,7 @@ static int simpletrace_next(struct source *source, const struct item **ret_items
         input_skip(&s->in, (size_t)(p - input_at(&s->in)));
         if (r == -EBADMSG && s->keep_going) {
             if (n > 0)
-                return (int)n; /* the damage comes up again in the next call */
+                return end_run(s, n, true); /* the damage comes up again in the next call */
             r = resync(s);
             if (r < 0)
                 return fail(s, r);
@@ -436,7 +468,7 @@ static int simpletrace_next(struct source *source, const struct item **ret_items
             return n > 0 ? (int)n : r;
         }
         if (n > 0)
-            return (int)n;
+            return end_run(s, n, false);
         need_more = r == 0;
     }
 }

@@ -188,6 +188,8 @@ static void test_items(void **state)
     assert_int_equal(values[0].len, 3);
     assert_memory_equal(values[0].s, "abc", 3);
     assert_int_equal(values[1].u, 0x10);
+    assert_false(item[-1].before_loss);
+    assert_true(item->before_loss);
 
     item++;
     assert_int_equal(item->kind, ITEM_LOSS);
@@ -353,6 +355,47 @@ static void test_version_0(void **state)
     assert_int_equal(r.items[1].lost, 3);
     assert_int_equal(next(&r), 0);
     close_reader(&r);
+}
+
+/* The event before a loss says so, also as the last of a run. */
+static void test_before_loss(void **state)
+{
+    struct reader r;
+    unsigned n = 0;
+    int got;
+
+    (void)state;
+    header(4);
+    mapping(5, "one");
+    for (unsigned i = 0; i < 8000; i++)
+        one(5, 1000 + i, 4);
+    u64(1);
+    event(DROPPED, 10000, 8, 7);
+    u64(12);
+    one(5, 10001, 4);
+    made.len -= 4; /* cut */
+    assert_int_equal(open_made(&r, false, true), 0);
+    while ((got = next(&r)) > 0)
+        for (int i = 0; i < got; i++)
+            assert_int_equal(r.items[i].before_loss, ++n == 8000);
+    assert_int_equal(n, 8002);
+    close_reader(&r);
+
+    for (unsigned left = 2040; left < 2060; left++) {
+        header(4);
+        mapping(5, "one");
+        for (unsigned i = 0; i < left; i++)
+            one(5, 1000 + i, 4);
+        u64(1);
+        event(DROPPED, 10000, 8, 7);
+        u64(12);
+        assert_int_equal(open_made(&r, false, false), 0);
+        for (n = 0; (got = next(&r)) > 0;)
+            for (int i = 0; i < got; i++)
+                assert_int_equal(r.items[i].before_loss, ++n == left);
+        assert_int_equal(n, left + 1);
+        close_reader(&r);
+    }
 }
 
 static void test_no_header(void **state)
@@ -600,21 +643,14 @@ static void test_many_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_items),
-        cmocka_unit_test(test_absent_number),
-        cmocka_unit_test(test_remapping),
-        cmocka_unit_test(test_undeclared),
-        cmocka_unit_test(test_no_declarations),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_version_0),
-        cmocka_unit_test(test_no_header),
-        cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_resync),
-        cmocka_unit_test(test_resync_at_the_end),
-        cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_probe),         cmocka_unit_test(test_items),
+        cmocka_unit_test(test_absent_number), cmocka_unit_test(test_remapping),
+        cmocka_unit_test(test_undeclared),    cmocka_unit_test(test_no_declarations),
+        cmocka_unit_test(test_positions),     cmocka_unit_test(test_version_0),
+        cmocka_unit_test(test_before_loss),   cmocka_unit_test(test_no_header),
+        cmocka_unit_test(test_wrong_files),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_resync),        cmocka_unit_test(test_resync_at_the_end),
+        cmocka_unit_test(test_pipe),          cmocka_unit_test(test_many_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
