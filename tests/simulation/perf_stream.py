@@ -79,11 +79,11 @@ class PerfStream(Source):
         last = {}
         for cpu, block in blocks[:at]:
             last[cpu] = block.events[-1].time
-        for cpu in {cpu for cpu, _ in blocks[at:]}:
-            kept = [block for of, block in blocks[:at] if of == cpu]
+        self.cut_block = blocks[at]
+        for cpu in range(self.kernel.n_cpus):
+            # Nothing shows that a CPU had no more events.
             self.gaps.append(Gap(cpu, last.get(cpu), None))
-            self.cut_block = blocks[at]
-            self.cpus[cpu] = kept
+            self.cpus[cpu] = [block for of, block in blocks[:at] if of == cpu]
 
     def order(self):
         return sorted(((cpu, block) for cpu, blocks in enumerate(self.cpus) for block in blocks),
