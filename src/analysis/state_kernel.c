@@ -356,6 +356,11 @@ static void note_waker(struct state_source *source, struct state_thread *thread,
         thread->waker_unsure && source->events & STATE_EVENT_INTERRUPT ? PID_UNKNOWN : item->pid;
 }
 
+static bool is_asleep(const struct state_thread *thread)
+{
+    return thread->now.state == STATE_SLEEPING || thread->now.state == STATE_UNINTERRUPTIBLE;
+}
+
 static void put_wake(struct state_source *source, const struct class_plan *plan,
                      const struct item *item)
 {
@@ -410,6 +415,9 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
         break;
     default: break;
     }
+    if (unlikely(plan->role == PLAN_WAKEUP && !source->has_waking && !source->lacks_waking))
+        source->lacks_waking =
+            is_asleep(thread) && source->n_in_loss == 0 && !source->incomplete && !source->is_cut;
     source->counts.wakes++;
     state_thread_set(source, thread, STATE_WOKEN, item->time,
                      !(is_second && thread->now.state == STATE_UNKNOWN), why);

@@ -132,8 +132,9 @@ struct state_source {
     const struct origin *origin;
     struct state_counts counts;
     unsigned events;
-    bool stamped;    /* events tell what thread runs, by the number that switches have of it */
-    bool has_waking; /* sched_waking */
+    bool stamped;      /* events tell what thread runs, by the number that switches have of it */
+    bool has_waking;   /* sched_waking */
+    bool lacks_waking; /* a thread that slept was woken without one (T13) */
     bool is_xen;
     bool incomplete; /* before origin->complete_from */
     bool is_cut;     /* of a CPU, nothing follows (T8) */

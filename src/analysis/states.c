@@ -392,6 +392,13 @@ _cold_ void state_learn_events(struct state_source *source, unsigned events)
     }
 }
 
+/* T13: before intervals of SOURCE are handed over. */
+static void doubt_wakeups(struct state_source *source)
+{
+    if (unlikely(!source->has_waking && !source->lacks_waking) && source->events & STATE_EVENT_WAKE)
+        state_learn_events(source, STATE_EVENT_WAKE);
+}
+
 /* Since when CPUs lose events, of which the loss has not been delivered yet. */
 static int64_t first_loss_begun(const struct state_source *source)
 {
@@ -420,6 +427,7 @@ _cold_ int state_make_room(struct state_source *source)
         take_held(source, TIME_UNKNOWN, &source->counts.early);
     else if (unlikely(source->n_in_loss > 0))
         take_held(source, first_loss_begun(source), &source->counts.lost);
+    doubt_wakeups(source);
     hand_over_held(source, HANDED_OVER);
     return 0;
 }
@@ -601,6 +609,7 @@ static void finish_source(struct state_source *source)
 
     if (source->incomplete)
         complete(source);
+    doubt_wakeups(source);
     if (source->is_xen && until < source->last) {
         take_held(source, until, &source->counts.open);
         state_domains_lost(source, until, source->last);
@@ -637,9 +646,11 @@ void states_init(struct states *states, const struct states_ops *ops, void *arg)
 
 int states_release(struct states *states)
 {
-    for (unsigned i = 0; i < states->n_sources; i++)
+    for (unsigned i = 0; i < states->n_sources; i++) {
+        doubt_wakeups(states->sources[i]);
         hand_over_held(states->sources[i],
                        states->sources[i]->held_end - states->sources[i]->held_begin);
+    }
     return states->error;
 }
 

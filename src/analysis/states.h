@@ -38,7 +38,8 @@
  *  T12 A thread or vCPU that begins or stops to run by an event does so outside of a guest. The first entry or exit of a run
  *      proves where it was before, since the run is known. A run without these is outside if the trace shows its begin or its
  *      end, and otherwise unknown.
- *  T13 Before the first sched_waking of a source, a sched_wakeup begins a wait; from then on, such a wait has begun unseen. Before the
+ *  T13 In a source without sched_waking, a sched_wakeup begins a wait. It is known to have none once a thread that slept is woken
+ *      without it. Before that, and in a source that has sched_waking, such a wait has begun unseen. Before the
  *      first event of an interrupt, the thread of a CPU wakes others; from then on, it does so where a switch or an entry to a guest
  *      since the CPU's first event, or its last loss, shows that no interrupt has begun before. Otherwise, who wakes is unknown.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up

@@ -426,7 +426,8 @@ static bool leads_to(const struct top_vcpu *vcpu, const struct state_interval *n
         return false;
     if (before == part)
         return true;
-    if (!next->begin_seen)
+    /* The sched_waking that may have been before its sched_wakeup would have been in the window before (T13 of states.h). */
+    if (!next->begin_seen && !next->begin_unsure)
         return false;
     if (before == TOP_RUNS || vcpu->kind == TOP_BY_GUEST)
         return true;

@@ -349,6 +349,43 @@ static void test_wakers_unseen(void **state)
     assert_int_equal(woken_at(w, 5)->by, 9);
 }
 
+/* T13: without sched_waking, waits begin with sched_wakeup; but the trace may begin between the two, unless a thread that it saw
+ * sleep was woken without it. */
+static void test_no_waking(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->wakeup, 5, 0, 0, 7, 0);
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    expect_of(w, STATE_OF_THREAD, "7 woken ?5-10, 7 running 10-20, 7 sleeping 20-20?");
+    assert_int_equal(counts(w)->no_begin, 1);
+
+    restart(w);
+    about(w, w->wakeup, 5, 0, 0, 7, 0);
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->wakeup, 25, 0, 0, 7, 0);
+    change(w, 30, 0, 0, 0, 7);
+    expect_of(w, STATE_OF_THREAD,
+              "7 woken 5-10, 7 running 10-20, 7 sleeping 20-25, 7 woken 25-30, 7 running 30-30?");
+    assert_int_equal(counts(w)->no_begin, 0);
+
+    restart(w);
+    change(w, 1, 0, 0, 0, 7);
+    change(w, 2, 0, 7, 1, 0);
+    w->before_loss = true; /* the sched_waking is lost */
+    about(w, w->other, 3, 1, 0, 0, 0);
+    about(w, w->wakeup, 5, 0, 0, 7, 0);
+    change(w, 10, 0, 0, 0, 7);
+    lose(w, w->kernel, 3, 12, 1);
+    about(w, w->wakeup, 25, 0, 7, 9, 0);
+    change(w, 30, 0, 7, 1, 9);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 1-2, 7 unknown ?2-5?, 7 unknown ?5-10?, 7 running 10-30, 9 woken ?25-30, "
+              "7 sleeping 30-30?, 9 running 30-30?");
+}
+
 /* T13: the sched_waking of the first sched_wakeup may be before the trace. */
 static void test_first_wakeup(void **state)
 {
@@ -1478,6 +1515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(threads),
         TEST(wakers_unseen),
+        TEST(no_waking),
         TEST(first_wakeup),
         TEST(loss_of_unseen),
         TEST(cpus),
