@@ -17,6 +17,8 @@
  *  R5  A loss ends all open requests of its source, and those of a VMM that are over and not notified of yet. At most IO_OPEN_MAX are open; what comes beyond is counted. Of a kernel
  *      that recorded only some threads (origin->pid_filter), none is known to be open: requests end in interrupts. Nor is
  *      one of a source that was cut (origin->is_cut).
+ *      What a VMM has of a request of a guest counts only with its end, if the VMM has events of it: without it, as in a loss or after the
+ *      VMM's last event, all points of the VMM are unknown.
  *  R6  The begin of a request is known, or it counts as one whose begin is not in the trace: a request that may have been queued in
  *      what is missing (analysis/io_begins.h), and one of a VMM that may have been notified of in a loss. One of a VMM that may
  *      have notified the guest in a loss is lost.

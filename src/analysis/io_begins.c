@@ -116,6 +116,14 @@ int io_begins_begin_loss(struct io_begins *begins, const struct item *item)
     return 0;
 }
 
+bool io_begins_in_loss(const struct io_begins *begins, const struct origin *origin)
+{
+    for (unsigned i = 0; i < begins->n_sources; i++)
+        if (begins->sources[i].origin == origin)
+            return begins->sources[i].n_begun > 0 || begins->sources[i].missing_until == INT64_MAX;
+    return false;
+}
+
 int io_begins_put(struct io_begins *begins, const struct item *issue, uint64_t device,
                   unsigned kind, int64_t queued, int64_t second, bool *ret_may_lack)
 {

@@ -33,6 +33,8 @@ int io_begins_lose(struct io_begins *begins, const struct origin *origin, int64_
 int io_begins_forget(struct io_begins *begins, const struct origin *origin, int64_t time);
 /* What follows ITEM on its CPU is lost. 0, -ENOMEM. */
 int io_begins_begin_loss(struct io_begins *begins, const struct item *item);
+/* Whether a loss of ORIGIN has begun and not ended. */
+bool io_begins_in_loss(const struct io_begins *begins, const struct origin *origin);
 /* ISSUE is a request of DEVICE and KIND, queued at QUEUED; TIME_UNKNOWN: it has no such event, and *RET_MAY_LACK is whether that may
  * be missing, if others have it. SECOND: in ticks. 0, -ENOMEM. */
 int io_begins_put(struct io_begins *begins, const struct item *issue, uint64_t device,

@@ -196,6 +196,29 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
         request->at[IO_KICKED] = TIME_UNKNOWN;
 }
 
+bool io_lacks_points(const struct io_tracker *tracker, const struct io_slot *slot,
+                     enum io_point first, enum io_point last)
+{
+    if (!io_begins_in_loss(&tracker->begins, slot->request.origin))
+        return false;
+    for (unsigned i = first; i <= last; i++)
+        if (tracker->counts.points >> i & 1 && slot->request.at[i] == TIME_UNKNOWN)
+            return true;
+    return false;
+}
+
+/* Whether SLOT, the part of a VMM of a request that was over at END, may have more points, which are missing. Else the VMM has no
+ * events of them. */
+static bool may_have_more(const struct io_tracker *tracker, const struct io_slot *slot, int64_t end)
+{
+    const struct origin *vmm = slot->request.origin;
+
+    if (slot->ended != TIME_UNKNOWN)
+        return io_lacks_points(tracker, slot, IO_NOTIFIED, IO_NOTIFIED);
+    return tracker->counts.points >> IO_RETURNED & 1 || (vmm->ended != 0 && vmm->ended < end) ||
+           io_begins_in_loss(&tracker->begins, vmm);
+}
+
 /* The begin of request N is not known. What a VMM has of it is its own. */
 static int drop_without_begin(struct io_tracker *tracker, uint32_t n)
 {
@@ -248,6 +271,10 @@ int io_give(struct io_tracker *tracker, uint32_t n)
             io_list_add(tracker, LIST_UNSURE, n);
             return 0;
         }
+    }
+    if (partner && may_have_more(tracker, &tracker->slots[partner], tracker->slots[n].ended)) {
+        io_drop(tracker, partner, SPAN_LOST);
+        partner = 0;
     }
     request = tracker->slots[n].request;
     set_own_error(&request, &tracker->slots[n]);
@@ -382,12 +409,12 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
         struct io_request request;
 
         if (!slot->is_used || slot->ended != TIME_UNKNOWN || (slot->is_vmm && slot->partner) ||
-            !io_knows_open(slot))
+            !io_knows_open(tracker, slot))
             continue;
         request = slot->request;
         request.error_ns = slot->error_ns;
         set_own_error(&request, slot);
-        if (slot->partner)
+        if (slot->partner && io_knows_open(tracker, &tracker->slots[slot->partner]))
             add_partner(&request, slot, &tracker->slots[slot->partner]);
         found(arg, &request);
     }

@@ -76,10 +76,15 @@ static inline void io_note_error(struct io_slot *slot, uint32_t error_ns, uint8_
 }
 
 /* Whether the data of SLOT's source would have its end. */
-static inline bool io_knows_open(const struct io_slot *slot)
+static inline bool io_knows_open(const struct io_tracker *tracker, const struct io_slot *slot)
 {
-    return !slot->request.origin->pid_filter && !slot->request.origin->is_cut;
+    return !slot->request.origin->pid_filter && !slot->request.origin->is_cut &&
+           !io_begins_in_loss(&tracker->begins, slot->request.origin);
 }
+
+/* Whether SLOT has not passed a point of FIRST..LAST that others have passed, and its events may be in a loss that goes on. */
+bool io_lacks_points(const struct io_tracker *tracker, const struct io_slot *slot,
+                     enum io_point first, enum io_point last);
 
 /* For io_begins_put(): reads, writes and discards of a device begin in the same way, flushes in another. */
 static inline unsigned io_begin_kind(enum io_kind kind)

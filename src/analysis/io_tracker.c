@@ -389,6 +389,10 @@ static int put_returned(struct io_tracker *tracker, const struct item *item,
     device = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0));
     if (device)
         device->has_ended = true;
+    if (io_lacks_points(tracker, &tracker->slots[n], IO_SUBMITTED, IO_WORKED)) {
+        io_drop(tracker, n, SPAN_LOST);
+        return 0;
+    }
     return io_end(tracker, n, item->time);
 }
 
@@ -664,7 +668,7 @@ int io_tracker_finish(struct io_tracker *tracker)
         io_tracker_foreach_open(tracker, tracker->ops->open, tracker->arg);
     for (uint32_t i = 1; i < tracker->n_slots && r >= 0; i++)
         if (tracker->slots[i].is_used && tracker->slots[i].ended == TIME_UNKNOWN)
-            io_drop(tracker, i, io_knows_open(&tracker->slots[i]) ? SPAN_OPEN : SPAN_LOST);
+            io_drop(tracker, i, io_knows_open(tracker, &tracker->slots[i]) ? SPAN_OPEN : SPAN_LOST);
     return r;
 }
 

@@ -765,6 +765,76 @@ static void test_notified_in_loss(void **state)
     done(&m);
 }
 
+static void give_begin_of_loss(struct machine *m, const struct event_class *class, int64_t time,
+                               uint64_t sector)
+{
+    const struct vmm_payload vmm = {.vdev = 1, .req = sector, .sector = sector, .nsectors = 8};
+    const struct item item = {.kind = ITEM_EVENT,
+                              .before_loss = true,
+                              .time = time,
+                              .origin = m->vmm,
+                              .class = class,
+                              .payload = (const uint8_t *)&vmm,
+                              .size = sizeof vmm,
+                              .cpu = CPU_UNKNOWN,
+                              .pid = 1,
+                              .vcpu = VCPU_UNKNOWN};
+
+    give(m, &item);
+}
+
+/* What the VMM did with a request in a loss is not known, also where the loss is told only long after the request is over. */
+static void test_over_in_loss(void **state)
+{
+    const int64_t long_after = NANOSECONDS;
+    struct machine m;
+    struct item loss = {.kind = ITEM_LOSS,
+                        .time = 2 * long_after,
+                        .since = 21,
+                        .lost = 3,
+                        .cpu = CPU_UNKNOWN,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    (void)state;
+    start(&m, 3);
+    event(&m, m.queue, 10, 8);
+    event(&m, m.issue, 15, 8);
+    event(&m, m.handle, 20, 8);
+    give_begin_of_loss(&m, m.submit, 21, 8);
+    event(&m, m.irq, 40, 8);
+    event(&m, m.complete, 45, 8);
+    event(&m, m.queue, long_after, 16); /* the first request has no more points */
+    loss.origin = m.vmm;
+    give(&m, &loss);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 1);
+    expect_slow(&m, 0, "10-45 queue 5, device 25, guest 5");
+    assert_int_equal(m.result.unpaired[SPAN_LOST], 1);
+    done(&m);
+}
+
+/* The end of a VMM's part that this VMM has an event of, and that is not in the trace, is missing. */
+static void test_over_without_end(void **state)
+{
+    struct machine m;
+
+    (void)state;
+    start(&m, 3);
+    event(&m, m.handle, 1, 32);
+    event(&m, m.returned, 2, 32);
+    event(&m, m.queue, 10, 8);
+    event(&m, m.issue, 15, 8);
+    event(&m, m.handle, 20, 8);
+    event(&m, m.irq, 40, 8);
+    event(&m, m.complete, 45, 8);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 2);
+    expect_slow(&m, 0, "10-45 queue 5, device 25, guest 5");
+    assert_int_equal(m.result.unpaired[SPAN_LOST], 1);
+    done(&m);
+}
+
 /* A source may have the end of a request in what it has not handed over: however much later others go on, the request lasts
  * until the end of its own source's data, or of the VMM's while that has it. */
 static void test_open_late_source(void **state)
@@ -833,6 +903,8 @@ int main(void)
         cmocka_unit_test(test_open_stages),
         cmocka_unit_test(test_open_unknown),
         cmocka_unit_test(test_notified_in_loss),
+        cmocka_unit_test(test_over_in_loss),
+        cmocka_unit_test(test_over_without_end),
         cmocka_unit_test(test_unknown_threads),
         cmocka_unit_test(test_open_late_source),
     };
