@@ -69,7 +69,7 @@ static void make_name(const char *path, char name[NAME_MAX_LEN + 1])
 }
 
 /* Prints the address, opens the browser, and serves. An exit status. */
-static int serve(const struct export_open *open, const struct file_site *site, int file,
+static int serve(struct export_open *open, const struct file_site *site, int file,
                  const struct stop_signals *signals)
 {
     struct browser browser = {.dir = {.fd = -1}};
@@ -85,7 +85,8 @@ static int serve(const struct export_open *open, const struct file_site *site, i
         cli_print_error(&error);
     if (isatty(STDERR_FILENO))
         cli_error("waits until the page has fetched the trace; Ctrl-C ends this");
-    r = file_server_run(open->listener, site, file, signals->fd, WAIT_SECONDS * 1000);
+    r = file_server_run(open->listener, site, file, signals->fd, WAIT_SECONDS * 1000, &error);
+    open->listener = -1;
     browser_done(&browser);
     if (r > 0)
         return EXIT_SUCCESS;
@@ -94,7 +95,7 @@ static int serve(const struct export_open *open, const struct file_site *site, i
     else if (r == -ETIMEDOUT)
         cli_error("the page has not fetched the trace within %u seconds", WAIT_SECONDS);
     else
-        cli_error("cannot serve the trace: %s", error_text(r));
+        cli_print_error(&error);
     return EXIT_FAILURE;
 }
 

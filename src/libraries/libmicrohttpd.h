@@ -10,6 +10,7 @@
 #define LIBMICROHTTPD_FUNCTIONS(F) \
     F(add_response_header)         \
     F(create_response_from_buffer) \
+    F(create_response_from_fd64)   \
     F(destroy_response)            \
     F(get_connection_info)         \
     F(get_daemon_info)             \

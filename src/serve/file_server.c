@@ -1,46 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/file_server.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "libraries/libmicrohttpd.h"
 
 /* A browser opens some before it needs them. */
-#define CONNECTIONS_MAX 8
+#define CONNECTIONS_MAX 64u
 #define BACKLOG 16
 /* A connection on which nothing is received or sent. */
-#define IDLE_MS 15000
-#define CHUNK ((size_t)128 << 10)
-
-enum state {
-    UNUSED,
-    READING, /* the request */
-    SENDING, /* the answer */
-    ENDING,  /* all was sent: waits for the other side to close */
-};
-
-struct connection {
-    enum state state;
-    int fd;
-    int64_t active_ms; /* when something was last received or sent */
-    char request[FILE_REQUEST_MAX];
-    size_t n_request;
-    struct file_answer answer;
-    size_t n_sent;   /* of the answer's head */
-    uint64_t offset; /* of the file: what was sent */
-};
+#define IDLE_SECONDS 15u
+#define HEADERS_MAX ((size_t)32 << 10)
+/* What the kernel holds of a connection, which counts as sent: so a fetch that breaks off before its end is none. */
+#define SEND_ROOM (128 << 10)
 
 struct file_server {
     const struct file_site *site;
-    int listener, file, stop_fd;
-    struct connection connections[CONNECTIONS_MAX];
-    char chunk[CHUNK];
-    bool is_fetched;
+    int file;
+    struct MHD_Daemon *daemon;
+    struct MHD_Connection *sending; /* the one that is sent the file; NULL: none */
+    bool is_sent;
 };
 
 static int64_t now_ms(void)
@@ -54,13 +41,14 @@ int file_server_listen(unsigned port)
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int on = 1;
+    int on = 1, room = SEND_ROOM;
     int r = 0;
 
     if (fd < 0)
         return -errno;
     /* The port is free again as soon as the server before has ended. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) < 0 ||
         bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, BACKLOG) < 0) {
         r = -errno;
         close(fd);
@@ -68,228 +56,197 @@ int file_server_listen(unsigned port)
     return r < 0 ? r : fd;
 }
 
-static void drop(struct connection *connection)
+static const char *header(struct MHD_Connection *connection, const char *name)
 {
-    close(connection->fd);
-    connection->state = UNUSED;
+    const char *value = libmicrohttpd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
+
+    return value ? value : "";
 }
 
-static bool is_sending_file(const struct connection *connection)
+/* Whether TARGET is the file's path. All of it is compared, so that the time says nothing of the secret. */
+static bool is_path(const struct file_site *site, const char *target)
 {
-    return connection->answer.has_file &&
-           (connection->state == SENDING || connection->state == ENDING);
+    size_t len = strlen(site->path), n = strlen(target);
+    unsigned differences = n != len;
+
+    for (size_t i = 0; i < n && i < len; i++)
+        differences |= (unsigned char)target[i] ^ (unsigned char)site->path[i];
+    return differences == 0;
 }
 
-static bool is_busy(const struct file_server *server)
+/* The first line was read: TARGET is as it stands there. What handle() gets: a mark of the file's path; NULL: another one. */
+static void *begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++)
-        if (is_sending_file(&server->connections[i]))
-            return true;
-    return false;
+    static char mark;
+    const struct file_server *server = arg;
+
+    (void)connection;
+    return is_path(server->site, target) ? &mark : NULL;
 }
 
-/* An unused one; else the one that has been idle for longest and is not sent the file. NULL: there is none. */
-static struct connection *find_room(struct file_server *server)
+static unsigned find_status(const struct file_server *server, struct MHD_Connection *connection,
+                            const char *method, bool is_file)
 {
-    struct connection *room = NULL;
+    bool is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0;
 
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++) {
-        struct connection *connection = &server->connections[i];
-
-        if (connection->state == UNUSED)
-            return connection;
-        if (!is_sending_file(connection) && (!room || connection->active_ms < room->active_ms))
-            room = connection;
-    }
-    if (room)
-        drop(room);
-    return room;
+    if (!guard_accepts_host(&server->site->guard, header(connection, MHD_HTTP_HEADER_HOST)) ||
+        strcmp(header(connection, MHD_HTTP_HEADER_ORIGIN), server->site->origin) != 0)
+        return MHD_HTTP_FORBIDDEN;
+    if (!is_file)
+        return MHD_HTTP_NOT_FOUND;
+    if (strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0)
+        return MHD_HTTP_NO_CONTENT;
+    if (!is_get && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return MHD_HTTP_METHOD_NOT_ALLOWED;
+    return is_get && server->sending ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK;
 }
 
-static void accept_one(struct file_server *server)
+/* The file, or nothing. NULL: there is no memory. */
+static struct MHD_Response *make_response(const struct file_server *server, unsigned status)
 {
-    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct connection *connection;
+    static char nothing[1];
+    struct MHD_Response *response;
+    int fd;
 
+    if (status != MHD_HTTP_OK)
+        return libmicrohttpd.create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
+    fd = fcntl(server->file, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
-        return;
-    connection = find_room(server);
-    if (!connection) {
+        return NULL;
+    response = libmicrohttpd.create_response_from_fd64(server->site->size, fd);
+    if (!response)
         close(fd);
+    return response;
+}
+
+static void add_headers(const struct file_server *server, struct MHD_Connection *connection,
+                        unsigned status, struct MHD_Response *response)
+{
+    const struct {
+        const char *name, *value;
+        bool is_given;
+    } headers[] = {
+        {MHD_HTTP_HEADER_VARY, "Origin", true},
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store", true},
+        {"X-Content-Type-Options", "nosniff", true},
+        {MHD_HTTP_HEADER_CONNECTION, "close", true},
+        /* Only the site learns anything. */
+        {MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, server->site->origin,
+         status != MHD_HTTP_FORBIDDEN},
+        {MHD_HTTP_HEADER_CONTENT_TYPE, "application/octet-stream", status == MHD_HTTP_OK},
+        {MHD_HTTP_HEADER_ALLOW, "GET, HEAD, OPTIONS", status == MHD_HTTP_METHOD_NOT_ALLOWED},
+        {"Access-Control-Allow-Methods", "GET, HEAD", status == MHD_HTTP_NO_CONTENT},
+        {"Access-Control-Allow-Private-Network", "true",
+         status == MHD_HTTP_NO_CONTENT &&
+             strcmp(header(connection, "Access-Control-Request-Private-Network"), "true") == 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+        if (headers[i].is_given)
+            (void)libmicrohttpd.add_response_header(response, headers[i].name, headers[i].value);
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *piece,
+                              size_t *piece_len, void **state)
+{
+    struct file_server *server = arg;
+    unsigned status = find_status(server, connection, method, *state != NULL);
+    struct MHD_Response *response = make_response(server, status);
+    enum MHD_Result r;
+
+    (void)url;
+    (void)version;
+    (void)piece;
+    (void)piece_len;
+    if (!response)
+        return MHD_NO;
+    add_headers(server, connection, status, response);
+    r = libmicrohttpd.queue_response(connection, status, response);
+    libmicrohttpd.destroy_response(response);
+    if (r == MHD_YES && status == MHD_HTTP_OK && strcmp(method, MHD_HTTP_METHOD_GET) == 0)
+        server->sending = connection;
+    return r;
+}
+
+static void end(void *arg, struct MHD_Connection *connection, void **state,
+                enum MHD_RequestTerminationCode code)
+{
+    struct file_server *server = arg;
+
+    (void)state;
+    if (connection != server->sending)
         return;
-    }
-    connection->state = READING;
-    connection->fd = fd;
-    connection->active_ms = now_ms();
-    connection->n_request = 0;
-    connection->n_sent = 0;
-    connection->offset = 0;
-    connection->answer.has_file = false;
+    server->sending = NULL;
+    server->is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
 }
 
-static void receive(struct file_server *server, struct connection *connection)
+/* libmicrohttpd's messages are about clients: none is for the user. */
+static void drop_message(void *arg, const char *format, va_list args)
 {
-    size_t room = sizeof connection->request - connection->n_request;
-    ssize_t n = recv(connection->fd, connection->request + connection->n_request, room, 0);
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) {
-        drop(connection);
-        return;
-    }
-    connection->active_ms = now_ms();
-    connection->n_request += (size_t)n;
-    if (file_request_is_whole(connection->request, connection->n_request)) {
-        file_request_answer(server->site, connection->request, connection->n_request,
-                            is_busy(server), &connection->answer);
-        connection->state = SENDING;
-    } else if (connection->n_request == sizeof connection->request) {
-        drop(connection);
-    }
+    (void)arg;
+    (void)format;
+    (void)args;
 }
 
-/* Sends N bytes at P, or some of them. How many; 0: there is no room; -1: the connection is gone. */
-static ssize_t send_some(struct connection *connection, const char *p, size_t n)
+/* The descriptor to wait for; a negative errno. */
+static int start(struct file_server *server, int listener)
 {
-    ssize_t sent = send(connection->fd, p, n, MSG_NOSIGNAL);
+    const union MHD_DaemonInfo *info;
 
-    if (sent >= 0) {
-        connection->active_ms = now_ms();
-        return sent;
+    server->daemon = libmicrohttpd.start_daemon(
+        MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
+        MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, listener,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, server,
+        MHD_OPTION_END);
+    if (!server->daemon) {
+        int r = errno ? -errno : -EIO;
+
+        close(listener);
+        return r;
     }
-    if (errno == EAGAIN || errno == EINTR)
-        return 0;
-    drop(connection);
-    return -1;
-}
-
-/* Sends more of the file. False: there is no more to send, for now or at all. */
-static bool send_file(struct file_server *server, struct connection *connection)
-{
-    uint64_t left = server->site->size - connection->offset;
-    ssize_t n = pread(server->file, server->chunk, (size_t)MIN(left, (uint64_t)CHUNK),
-                      (off_t)connection->offset);
-    ssize_t sent;
-
-    /* The file became shorter: the other side must not take what it has for all of it. */
-    if (n <= 0) {
-        drop(connection);
-        return false;
-    }
-    sent = send_some(connection, server->chunk, (size_t)n);
-    if (sent > 0)
-        connection->offset += (uint64_t)sent;
-    return sent == n;
-}
-
-static void send_answer(struct file_server *server, struct connection *connection)
-{
-    struct file_answer *answer = &connection->answer;
-    bool has_room = true;
-
-    if (connection->n_sent < answer->len) {
-        ssize_t n = send_some(connection, answer->head + connection->n_sent,
-                              answer->len - connection->n_sent);
-
-        if (n <= 0)
-            return;
-        connection->n_sent += (size_t)n;
-    }
-    while (answer->has_file && has_room && connection->offset < server->site->size)
-        has_room = send_file(server, connection);
-    if (connection->state == SENDING && connection->n_sent == answer->len &&
-        (!answer->has_file || connection->offset == server->site->size)) {
-        shutdown(connection->fd, SHUT_WR);
-        connection->state = ENDING;
-    }
-}
-
-/* The other side has received all when it closes. */
-static void wait_for_close(struct file_server *server, struct connection *connection)
-{
-    ssize_t n = recv(connection->fd, connection->request, sizeof connection->request, 0);
-
-    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-        return;
-    if (connection->answer.has_file && n == 0)
-        server->is_fetched = true;
-    drop(connection);
-}
-
-static void drop_idle(struct file_server *server)
-{
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++)
-        if (server->connections[i].state != UNUSED &&
-            now_ms() - server->connections[i].active_ms >= IDLE_MS)
-            drop(&server->connections[i]);
-}
-
-/* Until when to sleep. */
-static int64_t find_deadline(const struct file_server *server, int64_t deadline)
-{
-    if (is_busy(server))
-        deadline = INT64_MAX;
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++)
-        if (server->connections[i].state != UNUSED)
-            deadline = MIN(deadline, server->connections[i].active_ms + IDLE_MS);
-    return deadline;
+    info = libmicrohttpd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info && info->epoll_fd >= 0 ? info->epoll_fd : -EOPNOTSUPP;
 }
 
 /* One round: sleeps, and serves what is ready. 1: go on; 0: stopped; -errno. */
-static int serve(struct file_server *server, int64_t deadline)
+static int serve(struct file_server *server, int fd, int stop_fd, int64_t deadline)
 {
-    struct pollfd fds[CONNECTIONS_MAX + 2] = {
-        {server->stop_fd, POLLIN, 0},
-        {server->listener, POLLIN, 0},
-    };
-    int64_t left = find_deadline(server, deadline) - now_ms();
+    struct pollfd fds[] = {{stop_fd, POLLIN, 0}, {fd, POLLIN, 0}};
+    int64_t left = server->sending ? INT32_MAX : MAX(deadline - now_ms(), 0);
+    MHD_UNSIGNED_LONG_LONG ms;
 
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++) {
-        const struct connection *connection = &server->connections[i];
-
-        fds[i + 2].fd = connection->state == UNUSED ? -1 : connection->fd;
-        fds[i + 2].events = connection->state == SENDING ? POLLOUT : POLLIN;
-    }
-    if (poll(fds, ARRAY_SIZE(fds), (int)MIN(MAX(left, 0), 60000)) < 0)
+    if (libmicrohttpd.get_timeout(server->daemon, &ms) == MHD_YES && ms < (uint64_t)left)
+        left = (int64_t)ms;
+    if (poll(fds, ARRAY_SIZE(fds), (int)MIN(left, 60000)) < 0)
         return errno == EINTR ? 1 : -errno;
     if (fds[0].revents)
         return 0;
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++) {
-        struct connection *connection = &server->connections[i];
-
-        if (!fds[i + 2].revents)
-            continue;
-        switch (connection->state) {
-        case READING: receive(server, connection); break;
-        case SENDING: send_answer(server, connection); break;
-        case ENDING: wait_for_close(server, connection); break;
-        case UNUSED: break;
-        }
-    }
-    if (fds[1].revents)
-        accept_one(server);
-    drop_idle(server);
+    (void)libmicrohttpd.run(server->daemon);
     return 1;
 }
 
 int file_server_run(int listener, const struct file_site *site, int file, int stop_fd,
-                    unsigned wait_ms)
+                    unsigned wait_ms, struct error *error)
 {
-    _cleanup_free_ struct file_server *server = calloc(1, sizeof *server);
+    struct file_server server = {.site = site, .file = file};
     int64_t deadline = now_ms() + wait_ms;
-    int r = 1;
+    int fd, r = libmicrohttpd_load(error);
 
-    if (!server)
-        return -ENOMEM;
-    server->site = site;
-    server->listener = listener;
-    server->file = file;
-    server->stop_fd = stop_fd;
-    while (r > 0 && !server->is_fetched && (now_ms() < deadline || is_busy(server)))
-        r = serve(server, deadline);
-    for (unsigned i = 0; i < CONNECTIONS_MAX; i++)
-        if (server->connections[i].state != UNUSED)
-            drop(&server->connections[i]);
-    return r <= 0 ? r : server->is_fetched ? 1 : -ETIMEDOUT;
+    if (r < 0) {
+        close(listener);
+        return r;
+    }
+    fd = r = start(&server, listener);
+    if (r >= 0)
+        r = 1;
+    while (r > 0 && !server.is_sent && (server.sending || now_ms() < deadline))
+        r = serve(&server, fd, stop_fd, deadline);
+    if (server.daemon)
+        libmicrohttpd.stop_daemon(server.daemon);
+    if (r > 0)
+        r = server.is_sent ? 1 : -ETIMEDOUT;
+    return r < 0 ? error_set(error, r, NULL, "cannot serve the trace: %s", error_text(r)) : r;
 }
