@@ -26,8 +26,12 @@ static void check_event(const struct item *item, const uint8_t *data, size_t siz
     (void)item_task_name(item);
     text->next = text->start;
     item_put_text(item, text);
+    /* Its text is not of the input. Of a name that no text can have between its blanks, the text is the only field. */
     if (strncmp(item->class->name, "funcgraph_", 10) == 0) {
         struct value function = item_value(item, 0);
+
+        if (strcmp(item->class->fields[0].name, "func") != 0)
+            return;
 
         assert(!function.present || function.len == 0 ||
                memmem(data, size, function.s, function.len));
