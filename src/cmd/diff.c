@@ -202,9 +202,11 @@ static void put_metric(struct table *table, const struct diff *diff, const struc
 
 static const char *get_verdict(const struct diff_row *row)
 {
-    if (!row->from[0])
-        return "only_b";
-    return row->from[1] ? diff_verdict_name(row->verdict) : "only_a";
+    if (row->from[0] && row->from[1])
+        return diff_verdict_name(row->verdict);
+    if (row->verdict == DIFF_UNKNOWN)
+        return diff_verdict_name(DIFF_UNKNOWN);
+    return row->from[0] ? "only_a" : "only_b";
 }
 
 static void put_row(struct table *table, const struct diff *diff, const struct diff_row *row)
@@ -277,7 +279,8 @@ static void put_legend(const struct diff *diff, struct text *out)
     unsigned counts[DIFF_CHANGED + 1] = {0}, only[2] = {0};
 
     for (unsigned i = 0; i < diff->n; i++)
-        if (diff->rows[i].from[0] && diff->rows[i].from[1])
+        if ((diff->rows[i].from[0] && diff->rows[i].from[1]) ||
+            diff->rows[i].verdict == DIFF_UNKNOWN)
             counts[diff->rows[i].verdict]++;
         else
             only[diff->rows[i].from[0] ? 0 : 1]++;
