@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Confines a process that reads a recording under way, whose data come from guests. It keeps its user, as the directory is that
- * user's, and what it has open. It can read what is below the directory, and ask the recorder by its socket there.
- *
- *   landlock       no other file can be reached by a path, nothing be run or written (Linux 5.13 and later)
- *   capabilities   none but to read what is in the directory; none can be gained
- *   limits         no new processes (but of root), no files, no core file, WATCH_MEMORY_MAX of memory
+/* Confines a process that reads a recording under way, whose data come from guests (base/sandbox.h). It keeps its user, because
+ * the directory is that user's. It can read what is below the directory, ask the recorder by its socket there, and use
+ * WATCH_MEMORY_MAX of memory. It cannot write a file.
  *
  * Call it in a child with one thread. It cannot be undone. */
 

@@ -50,7 +50,7 @@ static int on_open_pages(struct guest *guest, uint32_t cpu, struct error *error)
 /* Warns once if this kernel cannot confine the guest's child fully. */
 static void check_confinement(struct guests *guests, struct guest *guest)
 {
-    unsigned missing = (CONFINE_LANDLOCK | CONFINE_SECCOMP) & ~guest->progress.measures;
+    unsigned missing = (SANDBOX_LANDLOCK | SANDBOX_SECCOMP) & ~guest->progress.measures;
     char names[64], what[256];
 
     if (guest->measures_seen)
@@ -59,7 +59,7 @@ static void check_confinement(struct guests *guests, struct guest *guest)
     guests->written = false;
     if (missing == 0)
         return;
-    confine_names(missing, names, sizeof names);
+    sandbox_names(missing, names, sizeof names);
     snprintf(what, sizeof what,
              "its data is parsed with less protection, without %s: this kernel has it not, or a "
              "filter of "

@@ -67,7 +67,7 @@ struct guest_progress {
     uint32_t state;  /* enum guest_state */
     uint32_t n_cpus; /* that sent pages */
     uint32_t n_enabled;
-    uint32_t measures; /* of record/kernel/confine.h */
+    uint32_t measures; /* of base/sandbox.h */
     uint64_t bytes, events, lost, unwritten, gaps, skipped;
     uint64_t first, last; /* of this kernel's events' times; 0: none */
     uint64_t waited_ns;   /* from START to the first page, or 0 */

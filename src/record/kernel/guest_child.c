@@ -488,6 +488,11 @@ static int set_limits(const struct guest_child_options *options)
 static void run(int channel, const struct guest_child_options *options)
 {
     struct child *child = calloc(1, sizeof *child);
+    const struct sandbox sandbox = {
+        .user = &options->user,
+        .max_file = options->max_file ? options->max_file : SANDBOX_ANY_SIZE,
+        .max_memory = SANDBOX_ANY_SIZE, /* set_limits() limits what it allocates */
+    };
     struct error error = {0};
     int r;
 
@@ -506,7 +511,7 @@ static void run(int channel, const struct guest_child_options *options)
         _exit(1);
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         child->pages[i] = -1;
-    r = confine(&options->user, options->max_file, &child->measures, &error);
+    r = sandbox_enter(&sandbox, &child->measures, &error);
     if (r >= 0) {
         r = run_session(child, &error);
         if (child->session.failure.code)
@@ -557,7 +562,7 @@ int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid,
         signal(SIGHUP, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN);
-        if (confine_descriptors((int[]){ends[1], options->live}, options->live < 0 ? 1 : 2) < 0)
+        if (sandbox_descriptors((int[]){ends[1], options->live}, options->live < 0 ? 1 : 2) < 0)
             _exit(1);
         run(ends[1], options);
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The process that parses what one guest sends. It is confined (record/kernel/confine.h): it has the connection, the channel to
+/* The process that parses what one guest sends. It is confined (base/sandbox.h): it has the connection, the channel to
  * the collector (record/kernel/guest_channel.h), the stream to the live view and the files for pages, and nothing else. */
 
 #include <sys/types.h>
 
-#include "record/kernel/confine.h"
+#include "base/sandbox.h"
 #include "record/kernel/guest_channel.h"
 
 /* Descriptors that it needs besides the files for pages. */
@@ -16,7 +16,7 @@
 
 struct guest_child_options {
     const struct trace_config *config; /* borrowed */
-    struct confine_user user;
+    struct sandbox_user user;
     uint64_t max_file; /* bytes that no file of pages may exceed, 0: any */
     bool keeps;        /* write files; false: only show */
     unsigned max_open; /* descriptors */

@@ -46,7 +46,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     guest_store_boot_name(&guest->store, n, entry->path, sizeof entry->path);
     snprintf(entry->name, sizeof entry->name, "%s",
              entry->path + (guest->config.is_host ? 0 : strlen(GUEST_PREFIX)));
-    confine_names(guest->progress.measures, entry->confined, sizeof entry->confined);
+    sandbox_names(guest->progress.measures, entry->confined, sizeof entry->confined);
     snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
     entry->guest = (struct manifest_guest){
         .agent = known(boot->agent),

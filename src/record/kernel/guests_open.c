@@ -90,7 +90,7 @@ static int check_open_max(unsigned n, struct error *error)
 
 /* One of N guests. */
 static int open_guest(struct guests *guests, const struct guest_config *config, unsigned n,
-                      const struct confine_user *user, struct error *error)
+                      const struct sandbox_user *user, struct error *error)
 {
     struct guest *guest = &guests->guests[guests->n];
     struct guest_child_options options = {
@@ -140,7 +140,7 @@ static int open_guest(struct guests *guests, const struct guest_config *config, 
 int guests_join(int dir, uint64_t max_size, const struct guest_config *configs, unsigned n,
                 struct guests *ret_guests, struct error *error)
 {
-    struct confine_user user = confine_user();
+    struct sandbox_user user = sandbox_user();
     unsigned n_recorded = n;
     struct guests guests = {.dir = dir, .max_size = max_size};
     int r;

@@ -11,8 +11,8 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "base/sandbox.h"
 #include "format/ftrace/live.h"
-#include "record/kernel/confine.h"
 #include "record/kernel/guest_channel.h"
 #include "timeline/clock_map.h"
 
@@ -457,12 +457,14 @@ static int keep_descriptors(const struct live_view *view, int kept)
     keep[n] = view->output;
     keep[n + 1] = STDERR_FILENO;
     keep[n + 2] = kept;
-    return confine_descriptors(keep, n + 3);
+    return sandbox_descriptors(keep, n + 3);
 }
 
 static int run(struct live_view *view, const struct live_viewer_settings *settings, int kept)
 {
-    struct confine_user user = confine_user();
+    struct sandbox_user user = sandbox_user();
+    const struct sandbox sandbox = {
+        .user = &user, .max_file = SANDBOX_ANY_SIZE, .max_memory = SANDBOX_ANY_SIZE};
     struct error error = {0};
     unsigned measures;
     int r = prepare(view, settings);
@@ -470,7 +472,7 @@ static int run(struct live_view *view, const struct live_viewer_settings *settin
     if (r >= 0)
         r = keep_descriptors(view, kept);
     if (r >= 0)
-        r = confine(&user, 0, &measures, &error);
+        r = sandbox_enter(&sandbox, &measures, &error);
     if (r >= 0) {
         sink_begin(view->sink);
         r = work(view);

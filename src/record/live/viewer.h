@@ -5,7 +5,7 @@
  * machine's. It writes nothing into the trace.
  *
  * It decodes what guests send, so it runs in a process that is confined as the guests' own processes are
- * (record/kernel/confine.h). That has its output, standard error, and the receiving end of a stream for each kernel
+ * (base/sandbox.h). That has its output, standard error, and the receiving end of a stream for each kernel
  * (record/kernel/live_stream.h). It reads the streams as fast as its output is read. A stream drops and counts what it has no
  * room for, so that no recorder waits.
  *

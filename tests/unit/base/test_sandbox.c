@@ -18,7 +18,7 @@
 
 #include "base/capabilities.h"
 #include "base/macro.h"
-#include "record/kernel/confine.h"
+#include "base/sandbox.h"
 
 /* What a confined process must not get away with: each returns 0 or more when it does. */
 
@@ -86,11 +86,19 @@ static int change_file(void)
     return chmod("/dev/null", 0666);
 }
 
+static int enter(const struct sandbox_user *user, uint64_t max_file, unsigned *ret_measures)
+{
+    const struct sandbox sandbox = {
+        .user = user, .max_file = max_file, .max_memory = SANDBOX_ANY_SIZE};
+
+    return sandbox_enter(&sandbox, ret_measures, NULL);
+}
+
 /* Does ACT in a confined child. Its status as from waitpid(); its exit status is 0 when it could not,
  * 1 when it could, 2 when it was not confined. */
 static int confined(int (*act)(void), unsigned *ret_measures)
 {
-    struct confine_user user = confine_user();
+    struct sandbox_user user = sandbox_user();
     unsigned measures = 0;
     int ends[2], status;
     pid_t pid;
@@ -99,7 +107,7 @@ static int confined(int (*act)(void), unsigned *ret_measures)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        if (confine_descriptors(&ends[1], 1) < 0 || confine(&user, 1000, &measures, NULL) < 0)
+        if (sandbox_descriptors(&ends[1], 1) < 0 || enter(&user, 1000, &measures) < 0)
             _exit(2);
         if (write(ends[1], &measures, sizeof measures) != sizeof measures)
             _exit(2);
@@ -128,7 +136,7 @@ static void nothing_is_left_to_a_confined_process(void **state)
     unsigned measures;
 
     assert_int_equal(confined(NULL, &measures), 0);
-    if (!(measures & CONFINE_SECCOMP)) {
+    if (!(measures & SANDBOX_SECCOMP)) {
         puts("SKIPPED: this kernel has no seccomp filters");
         skip();
     }
@@ -144,7 +152,7 @@ static void nothing_is_left_to_a_confined_process(void **state)
         fail_msg("it could %s (status %#x)", acts[i].what, (unsigned)status);
     }
     if (geteuid() == 0)
-        assert_true(measures & CONFINE_USER);
+        assert_true(measures & SANDBOX_USER);
 }
 
 static void write_text(const char *path, const char *text)
@@ -183,17 +191,17 @@ static void root_of_nobody_else_gives_up_its_capabilities(void **state)
     if (pid == 0) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
         struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
-        struct confine_user user;
+        struct sandbox_user user;
         unsigned measures;
 
         enter_user_namespace();
-        user = confine_user();
+        user = sandbox_user();
         if (geteuid() != 0 || user.change)
             _exit(1);
         if (capabilities_drop(0) < 0 || syscall(SYS_capget, &header, sets) < 0 ||
             sets[0].permitted || sets[1].permitted)
             _exit(5);
-        _exit(confine(&user, 0, &measures, NULL) < 0 || measures & CONFINE_USER ? 2 : 0);
+        _exit(enter(&user, SANDBOX_ANY_SIZE, &measures) < 0 || measures & SANDBOX_USER ? 2 : 0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
@@ -206,7 +214,7 @@ static void root_of_nobody_else_gives_up_its_capabilities(void **state)
 static void what_it_was_given_stays(void **state)
 {
     FILE *file = tmpfile();
-    struct confine_user user = confine_user();
+    struct sandbox_user user = sandbox_user();
     int fd, status;
     pid_t pid;
     struct stat st;
@@ -221,7 +229,7 @@ static void what_it_was_given_stays(void **state)
         void *p;
 
         signal(SIGXFSZ, SIG_IGN);
-        if (confine_descriptors(&fd, 1) < 0 || confine(&user, 1000, &measures, NULL) < 0)
+        if (sandbox_descriptors(&fd, 1) < 0 || enter(&user, 1000, &measures) < 0)
             _exit(2);
         p = malloc(10000000);
         if (!p)
