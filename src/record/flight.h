@@ -1,46 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The part of a recording that keeps its last seconds or bytes (record/retention.h), and saves them as snapshots.
- *
- * A snapshot is an ordinary trace directory, DIR/snapshots/NAME, of what all recorders have kept. Those that hold events back
- * are asked to bring them to their files first (R8 of record/recorder.h), for FLIGHT_FLUSH_NS at most. A child of fork() then
- * copies the files, so that nothing waits for a disk; meanwhile nothing is released. The directory has its name when it is
- * complete. Snapshots are taken one after the other.
- *
- * They are asked for by the socket DIR/control.sock (tracedir/ask.h), which its user alone may use: a line is a request,
- *
- *     snapshot [NAME]      NAME of letters, digits, '-', '_' and '.'; else the local time
- *     flush                brings to the files what all recorders hold: "ok NS[ late SOURCE …][; paused SOURCE …]"
- *
- * and the answer is "ok TEXT" or "error TEXT", and the end of the connection. What was recorded up to NS (CLOCK_MONOTONIC,
- * ns) is then in the files, but for that of each SOURCE, whose recorder has not answered within FLIGHT_FLUSH_NS, or which is
- * paused and cannot. Requests that come while a flush goes on share the next one.
- *
- * The recording itself asks by flight_request(), one at a time.
- *
- * It is a recorder without sources, added last, so that the recording calls it as it calls all others. */
+/* The flight recorder: keeps the last seconds or bytes of a recording (record/retention.h), and reports what goes wrong in a
+ * recording that has no planned end (record/flight_report.h). The control server (record/control_server.h), which each
+ * recording has, asks it. Without a limit everything is kept, and nothing is reported. */
 
 #include "record/recorder.h"
 #include "record/retention.h"
-#include "record/snapshot.h"
 
-#define FLIGHT_FLUSH_NS NSEC_PER_SEC
+struct flight;
 
-/* LIMIT is copied; where it is 0, everything is kept. The recording has a directory. -ENOMEM. */
-int flight_recorder_new(const struct retention_limit *limit, struct recorder **ret);
-
-/* A snapshot for the recording itself. */
-struct flight_request {
-    char name[SNAPSHOT_NAME_MAX];          /* where there is one of that name: NAME-2, and so on */
-    const struct manifest_snapshot *about; /* of its manifest */
-    /* TEXT is the path of the snapshot, or why it was not saved. Another request may be made. */
-    void (*done)(void *userdata, bool is_saved, const char *text);
-    void *userdata;
-};
-
-/* Borrows REQUEST until done() is called, at the end of the recording at the latest. */
-void flight_request(struct recorder *recorder, struct flight_request *request);
-/* The recorder does not end before each hold is released: what happens at the end of the recording is to be saved. */
-void flight_hold(struct recorder *recorder);
-void flight_release(struct recorder *recorder);
+/* LIMIT is copied. RECORDER, whose recording and messages these are, is borrowed. -errno with ERROR. */
+int flight_new(const struct retention_limit *limit, struct recorder *recorder, struct flight **ret,
+               struct error *error);
+void flight_free(struct flight *flight);
+const struct retention *flight_retention(const struct flight *flight);
+/* When the next step is due; CLOCK_MONOTONIC, ns. IS_STOPPING: nothing is reported any more. */
+uint64_t flight_due(const struct flight *flight, bool is_stopping);
+/* MAY_RELEASE: no snapshot is being copied. */
+void flight_step(struct flight *flight, uint64_t now, bool is_stopping, bool may_release);

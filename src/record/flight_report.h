@@ -6,6 +6,7 @@
  * go on, and lost events, of a source at most once a minute. What a guest can cause is limited: a message every 10 seconds,
  * after the first FLIGHT_REPORT_BURST; the others come later. */
 
+#include "base/clock_ns.h"
 #include "record/recorder.h"
 
 #define FLIGHT_REPORT_INTERVAL_NS NSEC_PER_SEC

@@ -15,7 +15,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/macro.h"
-#include "record/flight.h"
+#include "record/control_server.h"
 #include "record/recording.h"
 #include "record/snapshot_quota.h"
 #include "record/trigger_command.h"
@@ -52,8 +52,8 @@ struct trigger_recorder {
     sigset_t signals_before;
     int timers[TRIGGERS_MAX];       /* timerfd; -1: none */
     struct pending_snapshot next;   /* that waits for its time */
-    struct pending_snapshot saving; /* that the flight recorder has */
-    struct flight_request request;
+    struct pending_snapshot saving; /* that the control server has */
+    struct snapshot_request request;
     struct manifest_snapshot about;
     const char *also[TRIGGERS_MAX];
     struct trigger_stats stats;
@@ -311,7 +311,7 @@ static void take_snapshot(struct trigger_recorder *self)
     self->request.about = &self->about;
     self->request.done = handle_snapshot;
     self->request.userdata = self;
-    flight_request(self->settings.flight, &self->request);
+    control_server_ask(self->settings.server, &self->request);
 }
 
 /* Whether the next one is to be taken now. */
@@ -342,7 +342,7 @@ static int start(struct recorder *recorder, struct error *error)
     if (r < 0)
         return r;
     recording_on_event(recorder->recording, handle_event, self);
-    flight_hold(self->settings.flight);
+    control_server_hold(self->settings.server);
     self->is_held = true;
     return 0;
 }
@@ -458,7 +458,7 @@ static int finish(struct recorder *recorder, struct error *error)
 
     (void)error;
     if (self->is_held)
-        flight_release(self->settings.flight);
+        control_server_release(self->settings.server);
     self->is_held = false;
     watch_process_free(self->watch);
     self->watch = NULL;

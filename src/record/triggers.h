@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The recorder of triggers: it records nothing, but has the flight recorder (record/flight.h) save a snapshot when a condition
+/* The recorder of triggers: it records nothing, but has the control server (record/control_server.h) save a snapshot when a condition
  * is met, which events of the recorders, a signal, the time of day or a process that watches events (record/watch_process.h)
  * report.
  *
@@ -26,7 +26,7 @@ struct trigger_recorder_settings {
     unsigned per_hour;       /* 1 to TRIGGER_PER_HOUR_MAX */
     uint64_t size;           /* of the snapshots on the disk */
     const char *command;     /* record/trigger_command.h; NULL: none */
-    struct recorder *flight; /* of the same recording, added after this one */
+    struct recorder *server; /* of the same recording, added after this one */
     /* Watches events for triggers of the kind TRIGGER_WATCHED; NULL: there are none. */
     watch_process_function *watch;
     void *watch_userdata;

@@ -2,7 +2,7 @@
 #pragma once
 
 /* Asks the recording that writes into a trace directory: a line to the socket DIR/control.sock, and the line of its answer.
- * record/flight.h has the requests. */
+ * record/control_server.h has the requests. */
 
 #include <stdint.h>
 

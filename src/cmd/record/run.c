@@ -13,7 +13,7 @@
 #include "cmd/record/live.h"
 #include "cmd/record/service.h"
 #include "event/clock.h"
-#include "record/flight.h"
+#include "record/control_server.h"
 #include "trace/clocks.h"
 
 void cmd_print_report(void *userdata, const char *text)
@@ -52,13 +52,13 @@ bool record_run_add(struct record_run *run, const struct record_item *item)
 }
 
 /* What saves snapshots, and before all others what asks it to: that stays until the others have ended. An exit status. */
-static int add_triggers(struct record_run *run, struct recorder *flight,
+static int add_triggers(struct record_run *run, struct recorder *server,
                         const struct recorder **ret_watching)
 {
     const struct record_options *options = run->options;
     struct recorder *recorder;
     int status = record_triggers_new(&options->triggers, &run->watch, run->metrics,
-                                     options->flight.bytes, flight, &run->triggers, &recorder);
+                                     options->flight.bytes, server, &run->triggers, &recorder);
 
     if (recorder && recording_add(run->recording, recorder) < 0) {
         recorder->ops->free(recorder);
@@ -92,24 +92,24 @@ static int add_analyses(struct record_run *run, const struct recorder *watching)
 static int add_all(struct record_run *run, bool has_dir)
 {
     const struct recorder *watching = NULL;
-    struct recorder *flight = NULL;
+    struct recorder *server = NULL;
     int status = EXIT_SUCCESS;
 
     run->watch.dir = recording_path(run->recording);
     run->watch.metrics_period = run->metrics && has_dir ? run->options->metrics.period : 0;
-    if (has_dir && flight_recorder_new(&run->options->flight, &flight) < 0)
+    if (has_dir && control_server_new(&run->options->flight, &server) < 0)
         return cli_no_memory();
-    if (flight)
-        status = add_triggers(run, flight, &watching);
+    if (server)
+        status = add_triggers(run, server, &watching);
     if (status == EXIT_SUCCESS)
         status = add_analyses(run, watching);
     if (status == EXIT_SUCCESS && add_recorders(run) < 0)
         status = cli_no_memory();
     /* Last: it is asked after all others. */
-    if (status == EXIT_SUCCESS && flight && recording_add(run->recording, flight) < 0)
+    if (status == EXIT_SUCCESS && server && recording_add(run->recording, server) < 0)
         status = cli_no_memory();
-    if (flight && !flight->recording)
-        flight->ops->free(flight);
+    if (server && !server->recording)
+        server->ops->free(server);
     return status;
 }
 

@@ -325,7 +325,7 @@ int record_triggers_new(const struct record_triggers_options *options, struct re
         .per_hour = (unsigned)options->per_hour,
         .size = options->size,
         .command = options->command,
-        .flight = flight,
+        .server = flight,
     };
     struct record_triggers *triggers;
     struct error error = {0};
