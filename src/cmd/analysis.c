@@ -362,7 +362,7 @@ static int check_keys(const struct analysis *analysis, const struct trace *trace
 
 static int walk_and_print(const struct analysis_options *options, struct walk *walk)
 {
-    struct run_sink *run = container_of(walk->sink, struct run_sink, sink);
+    struct run_sink *run = container_of(walk->reading.sink, struct run_sink, sink);
     struct span_printer printer;
     struct context context = {0};
     bool is_known;
@@ -371,19 +371,21 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
 
     if (options->events) {
         print_spans_begin(&printer, run->analysis, (enum table_format)options->format, walk->out);
-        printer.is_error_refuted = !catalogue_errors_are_known(&walk->trace->catalogue);
+        printer.is_error_refuted = !catalogue_errors_are_known(&walk->reading.trace->catalogue);
         run->analysis->put_span = put_span;
         run->analysis->put_span_arg = &printer;
         walk->draws = true;
     }
     sink_begin(&run->analysis->sink);
     status = walk_through(walk);
-    run->has_none = walk->has_events && !walk->has_selected && walk->selection->left > 0;
+    run->has_none = walk->reading.has_events && !walk->reading.has_selected &&
+                    walk->reading.selection->left > 0;
     if (run->sink.error.code == 0 && sink_finish(&run->sink) < 0) {
         cli_print_error(&run->sink.error);
         status = EXIT_FAILURE;
     }
-    is_known = status == EXIT_FAILURE || check_keys(run->analysis, walk->trace) == EXIT_SUCCESS;
+    is_known =
+        status == EXIT_FAILURE || check_keys(run->analysis, walk->reading.trace) == EXIT_SUCCESS;
     if (!is_known)
         status = EXIT_FAILURE;
     if (options->events) {
@@ -391,14 +393,14 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
         walk_report_losses(&run->coverage.losses);
     } else if (is_known && run->sink.error.code == 0 &&
                run->analysis->ops->has_events(run->analysis)) {
-        r = print(options, walk->trace, run, &context, walk->out);
+        r = print(options, walk->reading.trace, run, &context, walk->out);
     }
     if (r < 0) {
         cli_no_memory();
         status = EXIT_FAILURE;
     }
     if (status == EXIT_SUCCESS && context.n > 0)
-        status = context_print(&context, &options->open, walk->trace, walk->out);
+        status = context_print(&context, &options->open, walk->reading.trace, walk->out);
     context_done(&context);
     return status;
 }
@@ -407,10 +409,10 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
                   struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read)
 {
     struct text out;
-    struct walk walk = {.trace = trace,
-                        .selection = options->selection,
+    struct walk walk = {.reading.trace = trace,
+                        .reading.selection = options->selection,
                         .out = &out,
-                        .sink = sink,
+                        .reading.sink = sink,
                         .losses = losses,
                         .layers = layers};
     int status;

@@ -97,12 +97,12 @@ static int print_span(const struct context_span *span, const struct clock *clock
     struct selection selection = {0};
     struct losses_sink counter;
     struct sink *view = NULL;
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
+    struct walk walk = {.reading.trace = trace,
+                        .reading.selection = &selection,
                         .out = out,
                         .draws = true,
                         .again = true,
-                        .sink = &counter.sink,
+                        .reading.sink = &counter.sink,
                         .losses = &counter.losses};
     int status = EXIT_FAILURE;
 

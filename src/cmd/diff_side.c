@@ -128,10 +128,10 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
     static const struct sink_ops sink_ops = {.put = side_put, .begin_loss = side_begin_loss};
     struct analysis_settings copy = *settings;
     struct text out = TEXT_IN_MEMORY;
-    struct walk walk = {.selection = &side->selection,
+    struct walk walk = {.reading.selection = &side->selection,
                         .out = &out,
                         .again = again,
-                        .sink = &side->sink,
+                        .reading.sink = &side->sink,
                         .losses = &side->coverage.losses};
     int status = EXIT_FAILURE, r;
 
@@ -144,7 +144,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
     side->trace = again ? walk_open_again(open, &path, 1) : walk_open(open, &path, 1);
     if (!side->trace)
         return EXIT_FAILURE;
-    walk.trace = side->trace;
+    walk.reading.trace = side->trace;
     copy.clock = side->trace->inputs[0].origin->clock;
     copy.select = !verb->of_items && selection_limits_rows(select) ? &side->selection : NULL;
     side->verb = verb;
@@ -156,7 +156,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
     sink_begin(&side->analyses.analysis.sink);
     status = walk_through(&walk);
     side->has_losses = walk_has_losses(&walk);
-    side->is_read = walk.error.code != -ENOMEM;
+    side->is_read = walk.reading.error.code != -ENOMEM;
     if (sink_finish(&side->analyses.analysis.sink) < 0) {
         side->is_read = false;
         status = EXIT_FAILURE;

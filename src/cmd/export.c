@@ -144,7 +144,7 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     if (counter->sink.error.code)
         return EXIT_FAILURE;
     /* What is damaged may be exported up to there; a lack of memory says nothing of the trace. */
-    if (error_is_shortage(walk->error.code))
+    if (error_is_shortage(walk->reading.error.code))
         return walk_end(walk, &options->open, status);
     if (sink_finish(&counter->sink) < 0) {
         cli_print_error(&counter->sink.error);
@@ -200,16 +200,16 @@ static int export_trace(const struct export_verb_options *options,
     struct losses_sink counter;
     struct selection selection;
     struct error error;
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
+    struct walk walk = {.reading.trace = trace,
+                        .reading.selection = &selection,
                         .out = &output->out,
                         .draws = !output->path,
-                        .sink = &counter.sink,
+                        .reading.sink = &counter.sink,
                         .losses = &counter.losses,
                         .stopped = &stopped};
     int status = EXIT_FAILURE;
 
-    export_options.problem = &walk.error;
+    export_options.problem = &walk.reading.error;
     export_find_calendar(trace, paths[0], &export_options.calendar);
     if (export_check_clock(trace, export_formats[options->format - 1].traits) != EXIT_SUCCESS)
         return EXIT_FAILURE;
@@ -230,7 +230,7 @@ static int export_trace(const struct export_verb_options *options,
         export_unknown_init(&unknown, format->traits, sink);
         losses_sink_init(&counter, &unknown.sink);
         if (options->select.cpus.n > 0)
-            walk.unselected_sink = sink;
+            walk.reading.unselected_sink = sink;
         status = walk_and_keep(options, &walk, &counter, output);
         if (status == EXIT_SUCCESS || status == EXIT_LOSSES)
             export_unknown_tell(&unknown, trace->inputs[0].path);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "cmd/cmd.h"
+#include "event/select_put.h"
 #include "live/growth.h"
 #include "live/window.h"
 #include "record/stop_signals.h"
@@ -32,7 +33,7 @@ struct follower {
     bool has_read; /* a window before */
     /* How often what was printed near `from`, and in this window near `to`, and one; by hash. */
     struct map printed, printing;
-    struct last_sink last;
+    struct tail_sink last;
     bool is_begun, is_stopped;
     bool is_late_reported, is_unread_reported;
     unsigned n_notes_reported;   /* but for that it has not ended */
@@ -90,17 +91,7 @@ static int is_new(struct follower *f, const struct item *item)
 
 static int put_selected(struct follower *f, const struct item *items, unsigned n)
 {
-    for (unsigned i = 0;;) {
-        int run = selection_next_run(&f->selection, items, n, &i, &f->sink.error);
-        int r;
-
-        if (run <= 0)
-            return run;
-        r = sink_put(&f->last.sink, items + i, (unsigned)run);
-        if (r < 0)
-            return sink_fail(&f->sink, &f->last.sink, r);
-        i += (unsigned)run;
-    }
+    return select_put(&f->selection, items, n, &f->last.sink, &f->sink.error);
 }
 
 static int put(struct sink *base, const struct item *items, unsigned n)
@@ -136,7 +127,7 @@ static int print_window(struct follower *f, struct watch_pass *pass)
     if (r >= 0)
         r = f->follow->open_view(f->follow->arg, pass->trace, f->follow->out, &view);
     if (r >= 0) {
-        last_sink_set_selection(&f->last, &f->selection);
+        tail_sink_set_selection(&f->last, &f->selection);
         f->sink = (struct sink){.ops = &ops};
         f->follow->losses->next = view;
         if (!f->is_begun)
@@ -243,19 +234,19 @@ static int flush(struct follower *f, int64_t *ret_ns)
 static int find_begin(struct follower *f)
 {
     const struct follow *follow = f->follow;
-    char *path = (char *)(uintptr_t)follow->dir;
 
-    f->last = (struct last_sink){
-        .from = INT64_MIN, .has_begun = true, .left = last_limit(follow->select)};
+    f->last = (struct tail_sink){
+        .from = INT64_MIN, .has_begun = true, .left = tail_limit(follow->select)};
     f->from = (int64_t)clock_ns(CLOCK_MONOTONIC);
     if (follow->last->is_given && follow->last->n > 0) {
-        int status = last_find(&f->open, follow->select, follow->last->n, &path, 1, &f->last);
+        struct error error = {0};
 
-        if (status != EXIT_SUCCESS)
-            return status;
+        if (tail_find(&f->trace_options, follow->select, follow->last->n, &follow->dir, 1, &f->last,
+                      &error) < 0)
+            return cli_print_failure(&error, error.code);
         f->from = f->last.from - (f->last.from > INT64_MIN);
     }
-    last_sink_set_next(&f->last, &follow->losses->sink);
+    tail_sink_set_next(&f->last, &follow->losses->sink);
     return EXIT_SUCCESS;
 }
 

@@ -7,9 +7,16 @@
  * and printed in the order of time. So an event is printed a period after it happened, and the time that reading takes.
  * Where reading a window takes long, the next one comes later: not more than a quarter of a CPU is used. */
 
-#include "cmd/last.h"
+#include "cmd/walk.h"
+#include "trace/tail_selection.h"
 
 #define FOLLOW_PERIOD_MS 500
+
+/* --last N. */
+struct last_options {
+    uint64_t n;
+    bool is_given;
+};
 
 struct follow {
     const struct open_options *open;

@@ -230,10 +230,10 @@ static int describe(const struct info_options *options, struct trace *trace,
     struct info info = {.trace = trace, .origin = trace->inputs[0].origin, .seen = {.ops = &ops}};
     struct sink *const sinks[] = {&info.seen, &info.tally.sink};
     struct tee_sink tee;
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
+    struct walk walk = {.reading.trace = trace,
+                        .reading.selection = &selection,
                         .out = options->table->out,
-                        .sink = &tee.sink,
+                        .reading.sink = &tee.sink,
                         .losses = &info.tally.losses};
     int status = EXIT_FAILURE;
 
@@ -247,7 +247,7 @@ static int describe(const struct info_options *options, struct trace *trace,
         cli_no_memory();
     } else {
         status = walk_through(&walk);
-        info.stopped = walk.error.code != 0;
+        info.stopped = walk.reading.error.code != 0;
         if (info_put_row(&info, options->table) < 0) {
             status = cli_no_memory();
         }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* strata report: every event as a line of text. */
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,9 +52,23 @@ static const struct option output_options[] = {
     {OPTION_END},
 };
 
+/* Parses VALUE into MEMBER, a struct last_options. -EINVAL with ERROR->what. */
+static int parse_last(void *member, const char *value, struct error *error)
+{
+    struct last_options *options = member;
+    char *end;
+
+    errno = 0;
+    options->n = strtoull(value, &end, 10);
+    options->is_given = true;
+    if (!isdigit((unsigned char)value[0]) || *end || errno)
+        return error_set(error, -EINVAL, NULL, "is not a whole number");
+    return 0;
+}
+
 static const struct option end_options[] = {
     {OPTION_PARSED, 0, "last", "N", "only the last N events of those selected",
-     offsetof(struct report_options, last), .parse = last_parse},
+     offsetof(struct report_options, last), .parse = parse_last},
     {OPTION_FLAG, 0, "follow", NULL,
      "print what is being recorded, until that ends or\n"
      "Ctrl-C; begins now, or with --last",
@@ -135,17 +152,17 @@ static void tell_all_losses(const struct losses_sink *counter, unsigned layers)
 }
 
 /* LAST: NULL, or where to begin. */
-static int report(const struct report_options *options, struct trace *trace, struct last_sink *last)
+static int report(const struct report_options *options, struct trace *trace, struct tail_sink *last)
 {
     struct text out;
     struct selection selection = {0};
     struct sink *view = NULL;
     struct losses_sink counter;
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
+    struct walk walk = {.reading.trace = trace,
+                        .reading.selection = &selection,
                         .out = &out,
                         .draws = true,
-                        .sink = &counter.sink,
+                        .reading.sink = &counter.sink,
                         .losses = &counter.losses,
                         .layers = &counter.layers};
     int status = EXIT_FAILURE;
@@ -159,11 +176,11 @@ static int report(const struct report_options *options, struct trace *trace, str
         losses_sink_init(&counter, view);
         sink_begin(&counter.sink);
         if (last) {
-            last_sink_set_next(last, &counter.sink);
-            last_sink_set_selection(last, &selection);
-            walk.sink = &last->sink;
-            walk.has_from = last->from > INT64_MIN;
-            walk.from = last->from;
+            tail_sink_set_next(last, &counter.sink);
+            tail_sink_set_selection(last, &selection);
+            walk.reading.sink = &last->sink;
+            walk.reading.has_from = last->from > INT64_MIN;
+            walk.reading.from = last->from;
         }
         status = walk_through(&walk);
         text_flush(&out);
@@ -207,10 +224,23 @@ static bool check_grows(const struct report_options *options, char *path)
     return grows;
 }
 
+static int find_tail(const struct report_options *options, uint64_t n_events, char **paths, int n,
+                     struct tail_sink *sink)
+{
+    struct trace_options open;
+    struct error error = {0};
+
+    open_options_apply(&options->open, &open);
+    if (tail_find(&open, &options->select, n_events, (const char *const *)paths, (unsigned)n, sink,
+                  &error) < 0)
+        return cli_print_failure(&error, error.code);
+    return EXIT_SUCCESS;
+}
+
 /* A file that grows. */
 static int report_file(const struct report_options *options, char *path)
 {
-    struct last_sink last;
+    struct tail_sink last;
     struct follow_file file;
     struct error error = {0};
     struct trace *trace;
@@ -221,8 +251,7 @@ static int report_file(const struct report_options *options, char *path)
     if (!check_grows(options, path))
         return EXIT_FAILURE;
     /* What is there now is passed over. */
-    status = last_find(&options->open, &options->select,
-                       options->last.is_given ? options->last.n : 0, &path, 1, &last);
+    status = find_tail(options, options->last.is_given ? options->last.n : 0, &path, 1, &last);
     if (status != EXIT_SUCCESS)
         return status;
     if (follow_file_start(path, &file, &error) < 0) {
@@ -269,9 +298,20 @@ static int report_follow(const struct report_options *options, const char *dir)
     return status;
 }
 
+static int check_last(const struct report_options *options, char **paths, int n)
+{
+    struct error error = {0};
+
+    if (options->select.limited)
+        return cli_usage_error("report", "--last and --limit exclude each other");
+    if (tail_check((const char *const *)paths, (unsigned)n, &error) < 0)
+        return cli_print_failure(&error, error.code);
+    return EXIT_SUCCESS;
+}
+
 static int report_paths(struct report_options *options, char **paths, int n)
 {
-    struct last_sink last, *begin = NULL;
+    struct tail_sink last, *begin = NULL;
     struct trace *trace;
     int status = EXIT_SUCCESS;
 
@@ -285,7 +325,7 @@ static int report_paths(struct report_options *options, char **paths, int n)
     if (options->flags && options->format == FORMAT_CSV)
         return cli_usage_error("report", "--flags requires --format=text or --format=json");
     if (options->last.is_given) {
-        status = last_check(&options->select, paths, n);
+        status = check_last(options, paths, n);
         /* What is counted is what is printed, even if the trace is being recorded. */
         options->open.cache = reopen_cache_new();
         if (!options->open.cache)
@@ -296,7 +336,7 @@ static int report_paths(struct report_options *options, char **paths, int n)
         return EXIT_FAILURE;
     if (options->last.is_given) {
         begin = &last;
-        status = last_find(&options->open, &options->select, options->last.n, paths, n, begin);
+        status = find_tail(options, options->last.n, paths, n, begin);
     }
     if (status == EXIT_SUCCESS)
         status = report(options, trace, begin);

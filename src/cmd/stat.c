@@ -9,7 +9,7 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/stat_split.h"
+#include "cmd/stat_parallel.h"
 #include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -85,10 +85,10 @@ static int check_keys(const struct stat_report *stat)
 /* By one thread. */
 static int count_alone(struct stat_report *stat, struct selection *selection)
 {
-    struct walk walk = {.trace = stat->trace,
-                        .selection = selection,
+    struct walk walk = {.reading.trace = stat->trace,
+                        .reading.selection = selection,
                         .out = stat->out,
-                        .sink = &stat->tally.sink,
+                        .reading.sink = &stat->tally.sink,
                         .losses = &stat->tally.losses,
                         .layers = &stat->tally.layers};
 
@@ -100,15 +100,17 @@ static int count(const struct stat_options *options, struct stat_report *stat,
                  const struct tally_options *settings, struct selection *selection, char **paths,
                  int n)
 {
-    const struct split_options split = {.open = &options->open,
-                                        .select = &options->select,
-                                        .paths = paths,
-                                        .n_paths = (unsigned)n,
-                                        .n_threads = jobs_count(options->jobs),
-                                        .eager = options->jobs > 0};
+    struct trace_options open;
+    const struct parallel_options parallel = {.open = &open,
+                                              .select = &options->select,
+                                              .paths = (const char *const *)paths,
+                                              .n_paths = (unsigned)n,
+                                              .n_threads = jobs_count(options->jobs),
+                                              .eager = options->jobs > 0};
 
-    if (stat_can_split(stat, &split)) {
-        if (stat_split(stat, settings, &split) == 0) {
+    open_options_apply(&options->open, &open);
+    if (stat_can_parallel(stat, &parallel)) {
+        if (stat_parallel(stat, settings, &parallel) == 0) {
             walk_add_recorded(stat->trace, &options->select, select_is_part(&options->select),
                               &stat->tally.losses, &stat->tally.layers);
             return stat->trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -155,8 +157,8 @@ static void report_rest(const struct stat_report *stat)
 static int print(const struct stat_options *options, struct stat_report *stat, int status)
 {
     struct selection selection = {.options = &options->select};
-    const struct walk walk = {.trace = stat->trace,
-                              .selection = &selection,
+    const struct walk walk = {.reading.trace = stat->trace,
+                              .reading.selection = &selection,
                               .out = stat->out,
                               .losses = &stat->tally.losses};
 

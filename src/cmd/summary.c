@@ -80,9 +80,9 @@ static int put_page(struct summary_run *run, const struct findings *findings,
     struct summary_page page = {
         .summary = &run->summary,
         .findings = findings,
-        .trace = walk->trace,
+        .trace = walk->reading.trace,
         .made_by = run->options->command.start,
-        .error = &walk->error,
+        .error = &walk->reading.error,
         .top = run->options->common.top,
     };
 
@@ -93,16 +93,16 @@ static int print(struct summary_run *run, struct walk *walk)
 {
     const struct analysis_options *options = &run->options->common;
     struct findings findings;
-    int r = findings_find(&run->summary, &walk->trace->clocks, &findings);
+    int r = findings_find(&run->summary, &walk->reading.trace->clocks, &findings);
 
     if (r >= 0)
-        r = findings_refine(&findings, walk->trace);
+        r = findings_refine(&findings, walk->reading.trace);
     if (r >= 0 && run->options->html)
         r = put_page(run, &findings, walk);
     else if (r >= 0)
         r = options->format == TABLE_JSON
-                ? print_summary_json(&run->summary, &findings, walk->trace, walk->out)
-                : print_summary_text(&run->summary, &findings, walk->trace, options->top,
+                ? print_summary_json(&run->summary, &findings, walk->reading.trace, walk->out)
+                : print_summary_text(&run->summary, &findings, walk->reading.trace, options->top,
                                      options->wide ? 0 : output_line_width(), walk->out);
     findings_done(&findings);
     return r;
@@ -138,7 +138,7 @@ static void refute_errors(struct summary *summary, const struct trace *trace)
 
 static int walk_and_print(const struct analysis_options *options, struct walk *walk)
 {
-    struct summary *summary = container_of(walk->sink, struct summary, sink);
+    struct summary *summary = container_of(walk->reading.sink, struct summary, sink);
     struct summary_run *run = container_of(summary, struct summary_run, summary);
     int status = walk_through(walk);
 
@@ -154,7 +154,7 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
         return status;
     if (summary_make_results(summary) < 0)
         return cli_no_memory();
-    refute_errors(summary, walk->trace);
+    refute_errors(summary, walk->reading.trace);
     if (print(run, walk) < 0)
         return cli_no_memory();
     if (run->options->html && commit(&run->output) != EXIT_SUCCESS)

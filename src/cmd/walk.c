@@ -13,8 +13,6 @@
 #include "cmd/cmd.h"
 #include "gen/output.h"
 #include "report/losses_text.h"
-#include "timeline/read_ahead.h"
-#include "trace/late_losses.h"
 #include "tracedir/manifest.h"
 
 /* "2400000000", "2400M", "2.4G". */
@@ -240,54 +238,39 @@ static void report_unmatched(void *arg, const char *pattern)
 /* Returns whether there is such a pattern. */
 static bool report_all_unmatched(const struct walk *walk)
 {
-    const struct catalogue *catalogue = trace_classes(walk->trace);
+    const struct catalogue *catalogue = trace_classes(walk->reading.trace);
     _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
-    struct seen_classes seen = {names, !walk->sought    ? "in the trace"
-                                       : walk->has_from ? "in the part that was read"
-                                                        : "from --from on"};
+    struct seen_classes seen = {names, !walk->reading.has_sought ? "in the trace"
+                                       : walk->reading.has_from  ? "in the part that was read"
+                                                                 : "from --from on"};
     bool any = false;
 
     for (unsigned i = 0; names && i < catalogue->n_classes; i++)
         names[i] = catalogue->classes[i]->name;
-    selection_unmatched(walk->selection, catalogue->classes, catalogue->n_classes, report_unmatched,
-                        &seen);
-    for (unsigned i = 0; i < walk->selection->options->events.n; i++)
-        any |= !walk->selection->matched[i];
+    selection_unmatched(walk->reading.selection, catalogue->classes, catalogue->n_classes,
+                        report_unmatched, &seen);
+    for (unsigned i = 0; i < walk->reading.selection->options->events.n; i++)
+        any |= !walk->reading.selection->matched[i];
     return any;
 }
 
 /* The trace has events, and none of them was selected. */
 static void report_empty(const struct walk *walk)
 {
-    const struct select_options *options = walk->selection->options;
+    const struct select_options *options = walk->reading.selection->options;
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
 
     select_options_put_given(options, &text);
     if (options->from.given || options->to.given) {
         text_put_literal(&text, "; the trace begins at ");
-        clock_put_time(&walk->clock, walk->first_time, &text);
-        if (!selection_is_over(walk->selection)) { /* else the rest was not read */
+        clock_put_time(&walk->reading.clock, walk->reading.first_time, &text);
+        if (!selection_is_over(walk->reading.selection)) { /* else the rest was not read */
             text_put_literal(&text, " and ends at ");
-            clock_put_time(&walk->clock, walk->last_time, &text);
+            clock_put_time(&walk->reading.clock, walk->reading.last_time, &text);
         }
     }
     if (!text.error)
         cli_error("no event matches the selection by %.*s", (int)text_len(&text), text.start);
-}
-
-/* Sees what the trace has before it is selected from: that it has events, and when. */
-static void note_items(struct walk *walk, const struct item *items, unsigned n)
-{
-    for (unsigned i = 0; i < n && !walk->has_events; i++) {
-        walk->has_events = items[i].kind == ITEM_EVENT;
-        walk->first_time = items[i].time;
-        walk->clock = items[i].origin->clock;
-    }
-    for (unsigned i = n; i > 0; i--)
-        if (items[i - 1].kind == ITEM_EVENT) {
-            walk->last_time = items[i - 1].time;
-            break;
-        }
 }
 
 static void report_hint(void *arg, const char *path, const char *hint)
@@ -299,124 +282,14 @@ static void report_hint(void *arg, const char *path, const char *hint)
 /* Prints all that was put so far. */
 static int flush(struct walk *walk, struct error *error)
 {
-    int r = sink_flush(walk->sink);
+    int r = sink_flush(walk->reading.sink);
 
     if (r < 0) {
-        *error = walk->sink->error;
+        *error = walk->reading.sink->error;
         r = error_set(error, r, NULL, "out of memory");
     }
     text_flush(walk->out);
     return r;
-}
-
-/* The losses that have begun before what is selected, and not ended. */
-static int put_losses_before(struct walk *walk)
-{
-    const struct selection *selection = walk->selection;
-    int r = 0;
-
-    for (unsigned i = 0; i < walk->open_losses.n && selection->started && r >= 0; i++) {
-        const struct open_loss *open = &walk->open_losses.items[i];
-        const struct item loss = open_loss_item(open, selection->from);
-        const struct item begin = open_loss_begin(open);
-
-        if (open->cpu != CPU_UNKNOWN && open->since < selection->from &&
-            selection_has_loss_after(walk->selection, &loss))
-            r = sink_begin_loss(walk->sink, &begin);
-    }
-    return r;
-}
-
-/* Of what is not selected, the begins of losses that are. */
-static int put_loss_begins(struct walk *walk, const struct item *items, unsigned n)
-{
-    int r = 0;
-
-    for (unsigned i = 0; i < n && r >= 0; i++)
-        if (unlikely(items[i].before_loss) && selection_has_loss_after(walk->selection, &items[i]))
-            r = sink_begin_loss(walk->sink, &items[i]);
-    return r;
-}
-
-/* What ended sink_put(). */
-static int put_failed(const struct sink *sink, int r, struct error *error)
-{
-    if (sink->error.code)
-        *error = sink->error;
-    return error_set(error, r, NULL, "out of memory");
-}
-
-/* The CPUs that are left out so far, before what is put at TIME. */
-static int put_unselected(struct walk *walk, int64_t time, struct error *error)
-{
-    int r = unselected_cpus_put(&walk->unselected_cpus, walk->unselected_sink, time);
-
-    return r < 0 ? put_failed(walk->unselected_sink, r, error) : 0;
-}
-
-static int put_selected(struct walk *walk, const struct item *items, unsigned n,
-                        struct error *error)
-{
-    note_items(walk, items, n);
-    for (unsigned i = 0; i < n;) {
-        unsigned skipped = i;
-        bool is_full = walk->selection->left == 0;
-        int run = selection_next_run(walk->selection, items, n, &i, error);
-        int r;
-
-        if (run < 0)
-            return run;
-        r = put_loss_begins(walk, items + skipped, i - skipped);
-        if (r == 0)
-            r = open_losses_put(&walk->open_losses, walk->selection, items + skipped, i - skipped,
-                                is_full);
-        if (r == 0 && run > 0 && !walk->has_begun) {
-            walk->has_begun = true;
-            r = put_losses_before(walk);
-        }
-        if (r == 0)
-            r = open_losses_put(&walk->open_losses, walk->selection, items + i, (unsigned)run,
-                                false);
-        if (r == 0 && unlikely(walk->unselected_sink != NULL))
-            r = unselected_cpus_note(&walk->unselected_cpus, walk->selection, items + skipped,
-                                     i - skipped);
-        if (r < 0)
-            return error_set(error, r, NULL, "out of memory");
-        if (run == 0)
-            return 0;
-        for (unsigned j = i; j < i + (unsigned)run && !walk->has_selected; j++)
-            walk->has_selected =
-                items[j].kind == ITEM_EVENT &&
-                (!walk->selection->of_rows || selection_has_time(walk->selection, items[j].time));
-        if (unlikely(walk->stopped && *walk->stopped))
-            return error_set(error, -EINTR, NULL,
-                             "stopped by a signal; what was read up to here is exported");
-        if (unlikely(walk->unselected_sink != NULL) &&
-            (r = put_unselected(walk, items[i].time, error)) < 0)
-            return r;
-        r = sink_put(walk->sink, items + i, (unsigned)run);
-        if (r < 0)
-            return put_failed(walk->sink, r, error);
-        i += (unsigned)run;
-        walk->last_selected = items[i - 1].time;
-    }
-    return 0;
-}
-
-/* Puts the losses that reach beyond what was selected, as far as they are in it. */
-static int put_open_losses(struct walk *walk, struct error *error)
-{
-    const struct selection *selection = walk->selection;
-    bool is_full = selection->options->limited && selection->left == 0;
-    int64_t end = is_full              ? walk->last_selected
-                  : selection->of_rows ? MIN(walk->last_time, selection->to - 1)
-                                       : selection->to - 1;
-    struct item loss;
-    int r = 0;
-
-    while (r >= 0 && open_losses_take(&walk->open_losses, walk->selection, end, &loss))
-        r = sink_put(walk->sink, &loss, 1);
-    return r < 0 ? put_failed(walk->sink, r, error) : 0;
 }
 
 unsigned walk_input_of(void *arg, const struct origin *origin)
@@ -439,84 +312,64 @@ const char *const *walk_input_names(struct trace *trace, unsigned *ret_n)
     return names;
 }
 
-/* The time before which no item is needed, once it is known. */
-static bool start_time(const struct walk *walk, int64_t *ret_time)
+/* Before more is read: shows how far it is, and prints what was put, rather than waiting with it. 1: nothing more can be
+ * printed. */
+static int before_run(void *arg, struct error *error)
 {
-    bool is_known = selection_start(walk->selection, ret_time);
+    struct walk *walk = arg;
+    struct trace *trace = walk->reading.trace;
+    uint64_t done, total;
 
-    if (!walk->has_from || (walk->selection->options->from.given && !is_known))
-        return is_known;
-    *ret_time = is_known ? MAX(*ret_time, walk->from) : walk->from;
-    return true;
+    if (walk->out->error)
+        return 1;
+    if (unlikely(walk->stopped && *walk->stopped))
+        return error_set(error, -EINTR, NULL,
+                         "stopped by a signal; what was read up to here is exported");
+    if (progress_is_due(&walk->progress)) {
+        trace_progress(trace, &done, &total);
+        progress_show(&walk->progress, done, total);
+    }
+    return trace->n_pipes && walk->draws && trace_would_wait(trace) ? flush(walk, error) : 0;
+}
+
+/* Says if nothing was selected, and which patterns match nothing. */
+static void report_selection(const struct walk *walk)
+{
+    const struct trace_reading *reading = &walk->reading;
+
+    if (reading->selection->left > 0 && reading->has_events && !reading->has_selected) {
+        if (!report_all_unmatched(walk))
+            report_empty(walk);
+    } else if (!selection_is_over(reading->selection)) {
+        (void)report_all_unmatched(walk);
+    }
 }
 
 int walk_through(struct walk *walk)
 {
-    struct trace *trace = walk->trace;
-    struct progress progress;
-    const struct item *items;
-    struct error error;
-    int64_t from;
-    int r = 0;
+    static const struct trace_read_hooks hooks = {.before = before_run};
+    struct trace_reading *reading = &walk->reading;
+    struct trace *trace = reading->trace;
+    int r, flushed;
 
-    error_clear(&error);
-    if (late_losses_find(trace, walk->selection, &walk->open_losses) < 0)
-        return cli_no_memory();
-    if (trace->ahead && !open_losses_wait(&walk->open_losses))
-        read_ahead_select(trace->ahead, walk->selection);
-    progress_start(&progress, isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
-    while (!selection_is_over(walk->selection) && !walk->out->error) {
-        if (trace->n_pipes && walk->draws && trace_would_wait(trace) &&
-            (r = flush(walk, &error)) < 0)
-            break;
-        r = trace_next(trace, &items);
-        if (r <= 0)
-            break;
-        r = put_selected(walk, items, (unsigned)r, &error);
-        if (r < 0)
-            break;
-        if (!walk->sought && start_time(walk, &from)) {
-            walk->sought = true;
-            trace_seek(trace, from);
-        }
-        if (progress_is_due(&progress)) {
-            uint64_t done;
-            uint64_t total;
-
-            trace_progress(trace, &done, &total);
-            progress_show(&progress, done, total);
-        }
-    }
-    if (r >= 0)
-        r = late_losses_read(trace, walk->selection, &walk->open_losses);
-    trace_stop_ahead(trace);
-    if (r >= 0)
-        r = put_open_losses(walk, &error);
-    if (r >= 0 && walk->unselected_sink && walk->has_selected)
-        r = put_unselected(walk, walk->last_selected, &error);
-    open_losses_done(&walk->open_losses);
-    unselected_cpus_done(&walk->unselected_cpus);
-    if (r >= 0)
-        r = flush(walk, &error);
-    else
-        (void)flush(walk, &(struct error){0});
-    progress_erase(&progress);
+    reading->hooks = &hooks;
+    reading->arg = walk;
+    progress_start(&walk->progress,
+                   isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
+    r = trace_read(reading);
+    flushed = flush(walk, r < 0 ? &(struct error){0} : &reading->error);
+    r = r < 0 ? r : flushed;
+    progress_erase(&walk->progress);
     if (!walk->again)
         trace_hints(trace, report_hint, NULL);
-    if (r < 0)
-        walk->error = error.code ? error : trace->source->error;
-    walk_add_recorded(trace, walk->selection->options, walk_is_part(walk), walk->losses,
+    walk_add_recorded(trace, reading->selection->options, walk_is_part(walk), walk->losses,
                       walk->layers);
+    trace_reading_done(reading);
     if (r < 0) {
-        cli_print_error(&walk->error);
+        cli_print_error(&reading->error);
         return EXIT_FAILURE;
     }
-    if (walk->selection->left > 0 && walk->has_events && !walk->has_selected) {
-        if (!report_all_unmatched(walk))
-            report_empty(walk);
-    } else if (!selection_is_over(walk->selection)) {
-        (void)report_all_unmatched(walk);
-    }
+    report_selection(walk);
     return trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -531,7 +384,8 @@ void walk_report_losses(const struct losses *losses)
 
 bool walk_is_part(const struct walk *walk)
 {
-    return selection_is_part(walk->selection) || walk->has_from || walk->error.code;
+    return selection_is_part(walk->reading.selection) || walk->reading.has_from ||
+           walk->reading.error.code;
 }
 
 void walk_add_recorded(const struct trace *trace, const struct select_options *options,
@@ -550,19 +404,19 @@ void walk_add_recorded(const struct trace *trace, const struct select_options *o
 
 bool walk_has_losses(const struct walk *walk)
 {
-    const struct trace *trace = walk->trace;
+    const struct trace *trace = walk->reading.trace;
 
     if (walk->losses->n > 0 || (trace && trace->lost_uncounted))
         return true;
     for (unsigned i = 0; trace && i < trace->catalogue.n_origins; i++) {
         const struct origin *origin = trace->catalogue.origins[i];
-        unsigned layers = walk->selection->options->layers;
+        unsigned layers = walk->reading.selection->options->layers;
 
         if (origin->threads_only && (!layers || layers >> origin->layer & 1))
             return true;
     }
     return trace && trace->lost_counted &&
-           !(walk_is_part(walk) || walk->selection->options->layers);
+           !(walk_is_part(walk) || walk->reading.selection->options->layers);
 }
 
 int walk_end(const struct walk *walk, const struct open_options *options, int status)

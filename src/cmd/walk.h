@@ -9,10 +9,9 @@
 #include "analysis/losses.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/select_options.h"
-#include "cmd/unselected_cpus.h"
-#include "event/open_losses.h"
-#include "trace/trace.h"
+#include "trace/read.h"
 
 struct open_options {
     struct strings events;
@@ -70,36 +69,22 @@ unsigned walk_input_of(void *arg, const struct origin *origin);
 const char *const *walk_input_names(struct trace *trace, unsigned *ret_n);
 
 struct walk {
-    struct trace *trace;
-    struct selection *selection;
-    struct text *out; /* where SINK writes: flushed before a message, and before waiting */
+    struct trace_reading
+        reading; /* the trace, its selection and the sink; its hooks are those of walk_through() */
+    struct text *out; /* where the sink writes: flushed before a message, and before waiting */
     bool
         again; /* the trace was read before: what was reported of all of it is not reported again */
-    bool draws; /* SINK writes to OUT as it goes, rather than at the end */
-    struct sink *sink;
-    struct sink
-        *unselected_sink; /* gets a loss of each CPU that --cpu leaves out; NULL: none does */
-    /* The losses that SINK counts, and those by layer (or NULL). After the last item, walk_through() adds what only the
+    bool draws; /* the sink writes to OUT as it goes, rather than at the end */
+    /* The losses that the sink counts, and those by layer (or NULL). After the last item, walk_through() adds what only the
      * recorders know. */
     struct losses *losses;
     struct layer_losses *layers;
     const volatile sig_atomic_t
-        *stopped;  /* set by a signal that ends the reading; NULL: none does */
-    bool has_from; /* no item before `from` is needed, whatever is selected */
-    int64_t from;
-    struct error error; /* what ended it before the end; error 0: nothing */
-    /* What was seen; for walk_through(). */
-    bool has_events, has_selected;
-    bool has_begun;                /* an item was selected */
-    bool sought;                   /* the trace was not read from its beginning on */
-    int64_t first_time, last_time; /* of events, in ticks of the clock */
-    int64_t last_selected;         /* item */
-    struct open_losses open_losses;
-    struct unselected_cpus unselected_cpus;
-    struct clock clock;
+        *stopped; /* set by a signal that ends the reading; NULL: none does */
+    struct progress progress;
 };
 
-/* Puts all selected items to SINK, and prints errors. Returns EXIT_SUCCESS or EXIT_FAILURE; after a failure, SINK has
+/* Puts all selected items to the sink, and prints errors. Returns EXIT_SUCCESS or EXIT_FAILURE; after a failure, the sink has
  * what was readable. */
 int walk_through(struct walk *walk);
 

@@ -10,13 +10,11 @@
 #include "base/cache_dir.h"
 #include "base/macro.h"
 #include "base/text.h"
-#include "event/open_losses.h"
 #include "event/program.h"
 #include "event/select.h"
 #include "event/value.h"
 #include "reader/tables.h"
-#include "trace/late_losses.h"
-#include "trace/trace.h"
+#include "trace/read.h"
 
 struct strata_reader {
     struct arena arena;           /* copies of the caller's strings */
@@ -29,14 +27,10 @@ struct strata_reader {
     struct selection selection;
     struct reader_tables tables;
     bool started;
-    bool sought;             /* items before the selection's start are left out where they can be */
     int result;              /* 1: there may be more items; else what next() returns from now on */
     const struct item *item; /* the cursor's, or NULL */
     const struct item *next, *end; /* the run of selected items that is lent */
-    const struct item *run_end;    /* of the items that the trace has lent */
-    struct open_losses open_losses;
-    int64_t last;          /* the time of the last item that was selected */
-    struct item open_loss; /* the run after the last one of the trace */
+    struct trace_reading reading;
 
     bool has_public_item; /* `public_item` is the item's */
     bool has_values;      /* `values` are the item's */
@@ -69,7 +63,7 @@ void strata_reader_free(struct strata_reader *reader)
     if (!reader)
         return;
     selection_done(&reader->selection);
-    open_losses_done(&reader->open_losses);
+    trace_reading_done(&reader->reading);
     reader_tables_done(&reader->tables);
     trace_free(reader->trace);
     select_options_done(&reader->select);
@@ -331,8 +325,8 @@ static int open_trace(struct strata_reader *reader)
     error_clear(&error);
     r = trace_open(reader->paths.items, reader->paths.n, &reader->options, &reader->trace, &error);
     reader->options.cache_dir = NULL;
-    if (r >= 0 && late_losses_find(reader->trace, &reader->selection, &reader->open_losses) < 0)
-        return fail_memory(reader);
+    reader->reading =
+        (struct trace_reading){.trace = reader->trace, .selection = &reader->selection};
     return r < 0 ? fail_with(reader, r, &error, "cannot open") : 0;
 }
 
@@ -348,70 +342,15 @@ int strata_reader_open(struct strata_reader *reader)
     return MIN(reader->result, 0);
 }
 
-/* After the last run: the next loss that reaches beyond it. As next_run(). */
-static int next_open_loss(struct strata_reader *reader)
-{
-    bool is_full = reader->select.limited && reader->selection.left == 0;
-    int64_t end = is_full ? reader->last : reader->selection.to - 1;
-    int r = late_losses_read(reader->trace, &reader->selection, &reader->open_losses);
-
-    if (r < 0)
-        return fail_with(reader, r, &reader->trace->source->error, "cannot continue reading");
-    if (!open_losses_take(&reader->open_losses, &reader->selection, end, &reader->open_loss))
-        return 0;
-    reader->next = &reader->open_loss;
-    reader->end = reader->run_end = reader->next + 1;
-    return 1;
-}
-
 /* The next run of selected items. What it returns is reader->result's. */
 static int next_run(struct strata_reader *reader)
 {
-    struct selection *selection = &reader->selection;
-    struct error error;
+    int r = trace_reading_next(&reader->reading, &reader->next);
 
-    for (;;) {
-        const struct item *items;
-        unsigned at = 0;
-        int64_t from;
-        int r;
-
-        if (reader->end != reader->run_end) { /* the rest of what the trace has lent */
-            bool is_full = selection->left == 0;
-
-            error_clear(&error);
-            r = selection_next_run(selection, reader->end,
-                                   (unsigned)(reader->run_end - reader->end), &at, &error);
-            if (r < 0)
-                return fail_with(reader, r, &error, "cannot select");
-            if (open_losses_put(&reader->open_losses, selection, reader->end,
-                                r > 0 ? at + (unsigned)r
-                                      : (unsigned)(reader->run_end - reader->end),
-                                is_full) < 0)
-                return fail_memory(reader);
-            if (r > 0) {
-                reader->next = reader->end + at;
-                reader->end = reader->next + r;
-                reader->last = reader->end[-1].time;
-                return 1;
-            }
-        }
-        if (selection_is_over(selection))
-            return next_open_loss(reader);
-        if (!reader->sought && selection_start(selection, &from)) {
-            reader->sought = true;
-            trace_seek(reader->trace, from);
-        }
-        r = trace_next(reader->trace, &items);
-        if (r < 0) {
-            error = reader->trace->source->error;
-            return fail_with(reader, r, &error, "cannot continue reading");
-        }
-        if (r == 0)
-            return next_open_loss(reader);
-        reader->next = reader->end = items;
-        reader->run_end = items + r;
-    }
+    if (r < 0)
+        return fail_with(reader, r, &reader->reading.error, "cannot continue reading");
+    reader->end = reader->next + r;
+    return MIN(r, 1);
 }
 
 int strata_reader_next(struct strata_reader *reader)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/last.h: the last N events of a trace that grows while it is read. */
+/* trace/tail_selection.h: the last N events of a trace that grows while it is read. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/macro.h"
 #include "base/reopen_cache.h"
-#include "cmd/last.h"
+#include "trace/tail_selection.h"
 
 #define EVENTS 5000u
 #define MORE 11u
@@ -104,7 +104,7 @@ static void test_growing(void **state)
     struct select_options select = {0};
     struct seen seen = {.sink.ops = &ops};
     struct selection selection = {0};
-    struct last_sink last;
+    struct tail_sink last;
     const struct item *items;
     struct files files;
     struct trace *trace;
@@ -113,20 +113,20 @@ static void test_growing(void **state)
     make_files(&files);
     add_events(&files, 0, EVENTS);
 
-    char *events[] = {files.events}, *paths[] = {files.trace};
-    struct open_options open = {.events = {.items = (void *)events, .n = 1},
-                                .cache = reopen_cache_new()};
+    const char *const events[] = {files.events}, *const paths[] = {files.trace};
+    const struct trace_options open = {
+        .events = events, .n_events = 1, .cache = reopen_cache_new()};
+    struct error error = {0};
 
     assert_non_null(open.cache);
-    trace = walk_open_again(&open, paths, 1);
-    assert_non_null(trace);
+    assert_int_equal(trace_open(paths, 1, &open, &trace, &error), 0);
     add_events(&files, EVENTS, MORE);
-    assert_int_equal(last_find(&open, &select, LAST, paths, 1, &last), EXIT_SUCCESS);
+    assert_int_equal(tail_find(&open, &select, LAST, paths, 1, &last, &error), 0);
     add_events(&files, EVENTS + MORE, MORE);
 
     assert_int_equal(selection_init(&selection, &select), 0);
-    last_sink_set_next(&last, &seen.sink);
-    last_sink_set_selection(&last, &selection);
+    tail_sink_set_next(&last, &seen.sink);
+    tail_sink_set_selection(&last, &selection);
     while ((n = trace_next(trace, &items)) > 0)
         assert_int_equal(sink_put(&last.sink, items, (unsigned)n), 0);
     assert_int_equal(n, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/split.h: the parts of a made file are all of it, in order; what is damaged or out of order is refused. */
+/* trace/parallel_read.h: the parts of a made file are all of it, in order; what is damaged or out of order is refused. */
 #include "cmocka_all.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "cmd/split.h"
+#include "trace/parallel_read.h"
 
 #define EVENTS 400000u
 #define ALONE 8192u /* items of the first part until others must have begun */
@@ -23,7 +23,7 @@ struct seen {
     bool steps_back;
 };
 
-/* All that a split has asked for. */
+/* All that a reading has asked for. */
 static struct {
     struct seen seen[64];
     unsigned n;
@@ -129,45 +129,45 @@ static void remove_files(const struct files *files)
     rmdir(files->dir);
 }
 
-/* What split_run() returns. *RET_PARTS: how many parts there were. */
+/* What parallel_read_run() returns. *RET_PARTS: how many parts there were. */
 static int run(const struct files *files, const struct select_options *select, unsigned *ret_parts)
 {
-    char *events[] = {(char *)(uintptr_t)files->events},
-         *paths[] = {(char *)(uintptr_t)files->trace};
-    const struct open_options open = {.events = {.items = (void *)events, .n = 1}};
-    const struct split_options options = {.open = &open,
-                                          .select = select,
-                                          .paths = paths,
-                                          .n_paths = 1,
-                                          .n_threads = 3,
-                                          .eager = true,
-                                          .begin = begin,
-                                          .is_damaged = is_damaged};
-    struct trace *trace = walk_open_again(&open, paths, 1);
+    const char *const events[] = {files->events}, *const paths[] = {files->trace};
+    const struct trace_options open = {.events = events, .n_events = 1};
+    const struct parallel_options options = {.open = &open,
+                                             .select = select,
+                                             .paths = paths,
+                                             .n_paths = 1,
+                                             .n_threads = 3,
+                                             .eager = true,
+                                             .begin = begin,
+                                             .is_damaged = is_damaged};
+    struct error error = {0};
+    struct trace *trace;
     unsigned n = 0, place = 0;
-    struct split split;
+    struct parallel_read read;
     int r;
 
-    assert_non_null(trace);
-    assert_true(split_can(trace, &options));
+    assert_int_equal(trace_open(paths, 1, &open, &trace, &error), 0);
+    assert_true(parallel_read_is_possible(trace, &options));
     all.n = 0;
-    r = split_run(&split, trace, &options);
-    for (const struct split_part *part = split.parts; part; part = part->next)
+    r = parallel_read_run(&read, trace, &options);
+    for (const struct parallel_part *part = read.parts; part; part = part->next)
         n++;
     assert_int_equal(n, all.n);
     /* In the order of time, whichever thread was first. */
-    for (const struct split_part *part = split.parts; part; part = part->next, place++) {
+    for (const struct parallel_part *part = read.parts; part; part = part->next, place++) {
         struct seen *seen = container_of(part->sink, struct seen, sink), swap = all.seen[place];
 
         if (r == 0 && seen != &all.seen[place]) {
             all.seen[place] = *seen;
             *seen = swap;
-            for (struct split_part *p = part->next; p; p = p->next)
+            for (struct parallel_part *p = part->next; p; p = p->next)
                 if (p->sink == &all.seen[place].sink)
                     p->sink = &seen->sink;
         }
     }
-    split_done(&split);
+    parallel_read_done(&read);
     trace_free(trace);
     *ret_parts = n;
     return r;

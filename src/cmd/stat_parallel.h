@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* strata stat in several threads: a tally for each part of the trace's time (cmd/split.h), added up. */
+/* strata stat in several threads: a tally for each part of the trace's time (trace/parallel_read.h), added up. */
 
-#include "cmd/split.h"
 #include "cmd/stat.h"
+#include "trace/parallel_read.h"
 
 /* Counts all of STAT's trace, of which nothing was read, into STAT's tally, which is initialised by SETTINGS and has counted
  * nothing. OPTIONS: without its functions. 0: done, and there is nothing to report but the losses. Otherwise a negative
  * errno: the trace and the tally cannot be used any more, and one thread is to count them from a new opening. */
-int stat_split(struct stat_report *stat, const struct tally_options *settings,
-               const struct split_options *options);
+int stat_parallel(struct stat_report *stat, const struct tally_options *settings,
+                  const struct parallel_options *options);
 
-/* Whether stat_split() can be tried. */
-bool stat_can_split(const struct stat_report *stat, const struct split_options *options);
+/* Whether stat_parallel() can be tried. */
+bool stat_can_parallel(const struct stat_report *stat, const struct parallel_options *options);

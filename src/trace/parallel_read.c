@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/split.h"
+#include "trace/parallel_read.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -8,8 +8,7 @@
 #include "base/clock_ns.h"
 #include "base/hash.h"
 #include "base/thread.h"
-#include "cli/jobs.h"
-#include "cli/progress.h"
+#include "event/select_put.h"
 #include "tracedir/manifest.h"
 
 /* Items of the first part before threads begin: some 6 ms of reading. */
@@ -25,17 +24,16 @@
 #define STACK_SIZE ((size_t)2 << 20)
 
 struct run {
-    struct split *split;
-    const struct split_options *options;
+    struct parallel_read *read;
+    const struct parallel_options *options;
     struct trace *trace;
-    struct split_opening *given; /* of `trace` */
-    struct progress progress;
-    pthread_t threads[JOBS_MAX];
+    struct parallel_opening *given; /* of `trace` */
+    pthread_t threads[PARALLEL_THREADS_MAX];
     unsigned n_threads; /* that were made */
     bool has_threads;   /* it was tried */
 
     pthread_mutex_t
-        lock; /* of what follows, and of split->parts, begin, end, position, n_items and is_running of each */
+        lock; /* of what follows, and of read->parts, begin, end, position, n_items and is_running of each */
     pthread_cond_t found;
     bool finder_left; /* the first thread has looked for the end of the trace */
     bool has_last;
@@ -48,7 +46,7 @@ struct run {
 
 /* ---- Openings ---- */
 
-static void free_opening(struct split_opening *opening)
+static void free_opening(struct parallel_opening *opening)
 {
     selection_done(&opening->selection);
     if (!opening->is_given)
@@ -57,7 +55,7 @@ static void free_opening(struct split_opening *opening)
 }
 
 /* The first run, by which times are relative, and not more. */
-static int start_selection(struct split_opening *opening)
+static int start_selection(struct parallel_opening *opening)
 {
     struct error error = {0};
     int r = trace_next(opening->trace, &opening->items);
@@ -78,20 +76,17 @@ static int start_selection(struct split_opening *opening)
 }
 
 /* NULL: it failed. Prints nothing. */
-static struct split_opening *open_again(const struct split_options *options)
+static struct parallel_opening *open_again(const struct parallel_options *options)
 {
-    struct split_opening *opening = calloc(1, sizeof *opening);
+    struct parallel_opening *opening = calloc(1, sizeof *opening);
     uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    struct trace_options trace_options;
     struct error error = {0};
 
     if (!opening)
         return NULL;
     opening->until = INT64_MIN;
-    open_options_apply(options->open, &trace_options);
     if (selection_init(&opening->selection, options->select) < 0 ||
-        trace_open((const char *const *)options->paths, options->n_paths, &trace_options,
-                   &opening->trace, &error) < 0) {
+        trace_open(options->paths, options->n_paths, options->open, &opening->trace, &error) < 0) {
         free_opening(opening);
         return NULL;
     }
@@ -121,7 +116,7 @@ static bool is_special(const struct trace *trace)
 }
 
 /* The next run. As trace_next(). */
-static int next_run(struct split_opening *opening)
+static int next_run(struct parallel_opening *opening)
 {
     int r = trace_next(opening->trace, &opening->items);
 
@@ -132,7 +127,7 @@ static int next_run(struct split_opening *opening)
 }
 
 /* Goes to the first item that is not before TIME, which is not before `until`. 0 also at the end. */
-static int go_to(struct split_opening *opening, int64_t time)
+static int go_to(struct parallel_opening *opening, int64_t time)
 {
     bool has_sought = false;
 
@@ -166,9 +161,9 @@ static uint64_t hash_item(const struct item *item)
     return hash_mix(hash, item->size ? hash_bytes((const char *)item->payload, item->size) : 0);
 }
 
-static void hash_items(const struct split_opening *opening, struct split_seam *seam)
+static void hash_items(const struct parallel_opening *opening, struct parallel_seam *seam)
 {
-    for (unsigned i = opening->i; i < opening->n && seam->n < SPLIT_SEAM; i++, seam->n++)
+    for (unsigned i = opening->i; i < opening->n && seam->n < PARALLEL_SEAM; i++, seam->n++)
         seam->hash = hash_mix(seam->hash, hash_item(&opening->items[i]));
 }
 
@@ -182,9 +177,9 @@ static void fail(struct run *run, int error)
 
 /* Notes how far PART is, so that no thread takes what is in the run of its opening. *RET_STOP: where it ends in that run. An
  * error of any thread. */
-static int claim_run(struct run *run, struct split_part *part, unsigned *ret_stop)
+static int claim_run(struct run *run, struct parallel_part *part, unsigned *ret_stop)
 {
-    const struct split_opening *opening = part->opening;
+    const struct parallel_opening *opening = part->opening;
     int64_t last = opening->items[opening->n - 1].time, end;
     unsigned stop = opening->n;
     int error;
@@ -204,38 +199,26 @@ static int claim_run(struct run *run, struct split_part *part, unsigned *ret_sto
 }
 
 /* Puts what is selected of the run up to STOP. */
-static int put_selected(const struct split_part *part, unsigned stop)
+static int put_selected(const struct parallel_part *part, unsigned stop)
 {
-    struct split_opening *opening = part->opening;
+    struct parallel_opening *opening = part->opening;
     struct error error = {0};
+    int r = select_put(&opening->selection, opening->items + opening->i, stop - opening->i,
+                       part->sink, &error);
 
-    while (opening->i < stop) {
-        unsigned at = opening->i;
-        int n = selection_next_run(&opening->selection, opening->items, stop, &at, &error);
-        int r;
-
-        if (n < 0)
-            return n;
-        opening->i = n == 0 ? stop : at + (unsigned)n;
-        r = n == 0 ? 0 : sink_put(part->sink, opening->items + at, (unsigned)n);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    opening->i = stop;
+    return r;
 }
 
 static void begin_threads(struct run *run);
 
 /* What the thread of the given trace does beside its parts. -EAGAIN: reading in parts would be in vain. */
-static int between_runs(struct run *run, const struct split_part *part)
+static int between_runs(struct run *run, const struct parallel_part *part)
 {
-    const struct split_options *options = run->options;
-    uint64_t done, total;
+    const struct parallel_options *options = run->options;
 
-    if (progress_is_due(&run->progress)) {
-        trace_progress(run->trace, &done, &total);
-        progress_show(&run->progress, done, total);
-    }
+    if (options->progress)
+        options->progress(options->arg, run->trace);
     if (!run->has_threads &&
         part->n_items >= (options->eager ? ITEMS_BEFORE_EAGER : ITEMS_BEFORE_THREADS) &&
         (!options->is_ready || options->is_ready(options->arg))) {
@@ -247,7 +230,7 @@ static int between_runs(struct run *run, const struct split_part *part)
 }
 
 /* Passes over what is before --from, once that is known. */
-static void pass_over(struct split_opening *opening)
+static void pass_over(struct parallel_opening *opening)
 {
     int64_t from;
 
@@ -258,14 +241,15 @@ static void pass_over(struct split_opening *opening)
 }
 
 /* Reads on as far as is compared with what other parts have read. IS_WHOLE: the part was read up to its end. */
-static int read_seams(struct split_part *part, bool is_whole)
+static int read_seams(struct parallel_part *part, bool is_whole)
 {
-    struct split_opening *opening = part->opening;
+    struct parallel_opening *opening = part->opening;
     int r = 1;
 
     if (is_whole)
         hash_items(opening, &part->after);
-    while (r > 0 && (part->first.n < SPLIT_SEAM || (is_whole && part->after.n < SPLIT_SEAM))) {
+    while (r > 0 &&
+           (part->first.n < PARALLEL_SEAM || (is_whole && part->after.n < PARALLEL_SEAM))) {
         for (unsigned i = 0; i < opening->n; i++)
             opening->until = MAX(opening->until, opening->items[i].time);
         r = next_run(opening);
@@ -276,9 +260,9 @@ static int read_seams(struct split_part *part, bool is_whole)
     return MIN(r, 0);
 }
 
-static int read_part(struct run *run, struct split_part *part)
+static int read_part(struct run *run, struct parallel_part *part)
 {
-    struct split_opening *opening = part->opening;
+    struct parallel_opening *opening = part->opening;
     int r = go_to(opening, part->begin);
 
     while (r >= 0) {
@@ -315,9 +299,9 @@ static int read_part(struct run *run, struct split_part *part)
 }
 
 /* Reads PART, and finishes it. */
-static int do_part(struct run *run, struct split_part *part)
+static int do_part(struct run *run, struct parallel_part *part)
 {
-    struct split_opening *opening = part->opening;
+    struct parallel_opening *opening = part->opening;
     int r = read_part(run, part);
 
     if (r < 0)
@@ -330,10 +314,10 @@ static int do_part(struct run *run, struct split_part *part)
 }
 
 /* AFTER: the part before it, NULL: it is the first. With the lock. NULL: memory is out. */
-static struct split_part *add_part(struct run *run, struct split_part *after,
-                                   struct split_opening *opening, int64_t begin, int64_t end)
+static struct parallel_part *add_part(struct run *run, struct parallel_part *after,
+                                      struct parallel_opening *opening, int64_t begin, int64_t end)
 {
-    struct split_part *part = calloc(1, sizeof *part);
+    struct parallel_part *part = calloc(1, sizeof *part);
 
     if (!part)
         return NULL;
@@ -347,13 +331,13 @@ static struct split_part *add_part(struct run *run, struct split_part *after,
     part->end = end;
     part->is_running = true;
     part->next = after ? after->next : NULL;
-    *(after ? &after->next : &run->split->parts) = part;
+    *(after ? &after->next : &run->read->parts) = part;
     run->n_parts++;
     return part;
 }
 
 /* Ticks of what is left of PART. */
-static uint64_t left_of(const struct run *run, const struct split_part *part)
+static uint64_t left_of(const struct run *run, const struct parallel_part *part)
 {
     int64_t end = MIN(part->end, run->last);
 
@@ -361,7 +345,7 @@ static uint64_t left_of(const struct run *run, const struct split_part *part)
 }
 
 /* Whether half of LEFT ticks, from TIME on, is worth going there for OPENING. */
-static bool is_worth(const struct run *run, const struct split_opening *opening, uint64_t left)
+static bool is_worth(const struct run *run, const struct parallel_opening *opening, uint64_t left)
 {
     uint64_t passed = 0;
     double ns;
@@ -370,23 +354,23 @@ static bool is_worth(const struct run *run, const struct split_opening *opening,
         return false;
     if (run->options->eager && opening->until == INT64_MIN)
         return true;
-    for (const struct split_part *part = run->split->parts; part; part = part->next)
+    for (const struct parallel_part *part = run->read->parts; part; part = part->next)
         passed += (uint64_t)part->position -
-                  (uint64_t)(part == run->split->parts ? run->first : part->begin);
+                  (uint64_t)(part == run->read->parts ? run->first : part->begin);
     ns = (double)run->n_items * ITEM_NS * ((double)left / ((double)passed + 1));
     return ns > LEFT_MIN_NS + 2.0 * (double)opening->cost_ns;
 }
 
 /* The later half of what is left of the part with the most left, for OPENING. NULL: nothing is worth it. */
-static struct split_part *take_half(struct run *run, struct split_opening *opening)
+static struct parallel_part *take_half(struct run *run, struct parallel_opening *opening)
 {
-    struct split_part *most = NULL, *part = NULL;
+    struct parallel_part *most = NULL, *part = NULL;
     uint64_t left = 0;
 
     pthread_mutex_lock(&run->lock);
     while (!run->finder_left && !run->error)
         pthread_cond_wait(&run->found, &run->lock);
-    for (struct split_part *p = run->split->parts; p; p = p->next)
+    for (struct parallel_part *p = run->read->parts; p; p = p->next)
         if (left_of(run, p) > left) {
             left = left_of(run, p);
             most = p;
@@ -406,9 +390,9 @@ static struct split_part *take_half(struct run *run, struct split_opening *openi
 }
 
 /* The parts of one thread, whose opening is OPENING at first. */
-static void do_parts(struct run *run, struct split_opening *opening)
+static void do_parts(struct run *run, struct parallel_opening *opening)
 {
-    struct split_part *part;
+    struct parallel_part *part;
 
     while ((part = take_half(run, opening))) {
         if (part->begin < opening->until) {
@@ -418,8 +402,8 @@ static void do_parts(struct run *run, struct split_opening *opening)
                 return;
             }
             pthread_mutex_lock(&run->lock);
-            opening->next = run->split->openings;
-            run->split->openings = opening;
+            opening->next = run->read->openings;
+            run->read->openings = opening;
             part->opening = opening;
             pthread_mutex_unlock(&run->lock);
         }
@@ -431,9 +415,9 @@ static void do_parts(struct run *run, struct split_opening *opening)
 /* ---- Threads ---- */
 
 /* Finds the time of the last item that may be selected. */
-static int find_last(const struct split_options *options, int64_t *ret_time)
+static int find_last(const struct parallel_options *options, int64_t *ret_time)
 {
-    struct split_opening *opening = open_again(options);
+    struct parallel_opening *opening = open_again(options);
     int64_t last = INT64_MIN;
     int r;
 
@@ -470,13 +454,13 @@ static void *finder(void *arg)
 static void *work(void *arg)
 {
     struct run *run = arg;
-    struct split_opening *opening = open_again(run->options);
+    struct parallel_opening *opening = open_again(run->options);
 
     if (!opening) /* the other threads read all */
         return NULL;
     pthread_mutex_lock(&run->lock);
-    opening->next = run->split->openings;
-    run->split->openings = opening;
+    opening->next = run->read->openings;
+    run->read->openings = opening;
     pthread_mutex_unlock(&run->lock);
     do_parts(run, opening);
     return NULL;
@@ -490,7 +474,7 @@ static void *find_and_work(void *arg)
 
 static void begin_threads(struct run *run)
 {
-    const unsigned wanted = MIN(run->options->n_threads, JOBS_MAX) - 1;
+    const unsigned wanted = MIN(run->options->n_threads, PARALLEL_THREADS_MAX) - 1;
 
     run->has_threads = true;
     while (run->n_threads < wanted &&
@@ -507,10 +491,10 @@ static void begin_threads(struct run *run)
 /* ---- All of it ---- */
 
 /* Whether parts meet where they should. */
-static bool check_seams(const struct split *split)
+static bool check_seams(const struct parallel_read *read)
 {
-    for (const struct split_part *part = split->parts; part && part->next; part = part->next) {
-        const struct split_part *next = part->next;
+    for (const struct parallel_part *part = read->parts; part && part->next; part = part->next) {
+        const struct parallel_part *next = part->next;
 
         if (part->after.n != next->first.n || part->after.hash != next->first.hash)
             return false;
@@ -520,19 +504,19 @@ static bool check_seams(const struct split *split)
 
 /* Whether a reader has an item that is later than all that were put, and was to be put by a part whose reader passed over
  * it: its time is wrong. */
-static bool has_left_out(const struct split *split)
+static bool has_left_out(const struct parallel_read *read)
 {
     int64_t newest = INT64_MIN;
 
-    for (const struct split_part *part = split->parts; part; part = part->next)
+    for (const struct parallel_part *part = read->parts; part; part = part->next)
         newest = MAX(newest, part->position);
-    for (const struct split_opening *opening = split->openings; opening; opening = opening->next)
+    for (const struct parallel_opening *opening = read->openings; opening; opening = opening->next)
         if (trace_newest(opening->trace) > newest)
             return true;
     return false;
 }
 
-bool split_can(const struct trace *trace, const struct split_options *options)
+bool parallel_read_is_possible(const struct trace *trace, const struct parallel_options *options)
 {
     uint64_t done, total;
 
@@ -563,18 +547,18 @@ bool split_can(const struct trace *trace, const struct split_options *options)
 /* The given trace, from its first run on. */
 static int read_given(struct run *run)
 {
-    struct split_opening *opening = calloc(1, sizeof *opening);
-    struct split_part *part;
+    struct parallel_opening *opening = calloc(1, sizeof *opening);
+    struct parallel_part *part;
     int r;
 
     if (!opening)
         return -ENOMEM;
-    *opening = (struct split_opening){.trace = run->trace,
-                                      .is_given = true,
-                                      .n_classes = run->trace->catalogue.n_classes,
-                                      .until = INT64_MIN,
-                                      .next = run->split->openings};
-    run->split->openings = run->given = opening;
+    *opening = (struct parallel_opening){.trace = run->trace,
+                                         .is_given = true,
+                                         .n_classes = run->trace->catalogue.n_classes,
+                                         .until = INT64_MIN,
+                                         .next = run->read->openings};
+    run->read->openings = run->given = opening;
     r = selection_init(&opening->selection, run->options->select);
     if (r < 0)
         return r;
@@ -590,41 +574,40 @@ static int read_given(struct run *run)
     return r;
 }
 
-int split_run(struct split *split, struct trace *trace, const struct split_options *options)
+int parallel_read_run(struct parallel_read *read, struct trace *trace,
+                      const struct parallel_options *options)
 {
-    struct run run = {.split = split, .options = options, .trace = trace};
+    struct run run = {.read = read, .options = options, .trace = trace};
     int r;
 
-    *split = (struct split){.options = options};
+    *read = (struct parallel_read){.options = options};
     if (pthread_mutex_init(&run.lock, NULL) != 0)
         return -EAGAIN;
     pthread_cond_init(&run.found, NULL);
-    progress_start(&run.progress, isatty(STDERR_FILENO));
     r = read_given(&run);
     if (r < 0)
         fail(&run, r);
     while (run.n_threads > 0)
         pthread_join(run.threads[--run.n_threads], NULL);
-    progress_erase(&run.progress);
     pthread_cond_destroy(&run.found);
     pthread_mutex_destroy(&run.lock);
     if (run.error)
         return run.error;
-    return check_seams(split) && !has_left_out(split) ? 0 : -EAGAIN;
+    return check_seams(read) && !has_left_out(read) ? 0 : -EAGAIN;
 }
 
-void split_done(struct split *split)
+void parallel_read_done(struct parallel_read *read)
 {
-    while (split->parts) {
-        struct split_part *part = split->parts;
+    while (read->parts) {
+        struct parallel_part *part = read->parts;
 
-        split->parts = part->next;
+        read->parts = part->next;
         free(part);
     }
-    while (split->openings) {
-        struct split_opening *opening = split->openings;
+    while (read->openings) {
+        struct parallel_opening *opening = read->openings;
 
-        split->openings = opening->next;
+        read->openings = opening->next;
         free_opening(opening);
     }
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/stat_split.h"
+#include "cmd/stat_parallel.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/tally_merge.h"
 #include "base/macro.h"
+#include "cli/progress.h"
 
 struct counted {
     struct stat_report *stat;
     const struct tally_options *settings;
+    struct progress progress;
 };
 
-static struct tally *tally_of(const struct split_part *part)
+static struct tally *tally_of(const struct parallel_part *part)
 {
     return container_of(part->sink, struct tally, sink);
 }
@@ -52,11 +55,22 @@ static bool is_damaged(const struct sink *sink)
     return tally->losses.damaged > 0;
 }
 
+static void show_progress(void *arg, const struct trace *trace)
+{
+    struct counted *counted = arg;
+    uint64_t done, total;
+
+    if (!progress_is_due(&counted->progress))
+        return;
+    trace_progress(trace, &done, &total);
+    progress_show(&counted->progress, done, total);
+}
+
 /* ---- Origins and classes of an opening in the trace that is printed ---- */
 
 struct counterparts {
     struct trace *trace;
-    const struct split_opening *given, *opening;
+    const struct parallel_opening *given, *opening;
 };
 
 static const struct origin *find_origin(void *arg, const struct origin *origin)
@@ -129,12 +143,12 @@ static const struct event_class *find_class(void *arg, const struct event_class 
     return found ? found : add_class(here, origin, class);
 }
 
-static int merge(struct stat_report *stat, const struct split *split)
+static int merge(struct stat_report *stat, const struct parallel_read *read)
 {
-    const struct split_opening *given = split->parts->opening;
+    const struct parallel_opening *given = read->parts->opening;
     int r = 0;
 
-    for (const struct split_part *part = split->parts->next; part && r == 0; part = part->next) {
+    for (const struct parallel_part *part = read->parts->next; part && r == 0; part = part->next) {
         struct counterparts arg = {given->trace, given, part->opening};
         const struct tally_counterparts counterparts = {find_origin, find_class, &arg};
 
@@ -150,17 +164,17 @@ static void ignore(void *arg, const char *pattern)
 }
 
 /* Whether each pattern of --event has matched a class; otherwise what to suggest needs all classes, in one opening. */
-static bool all_matched(const struct split *split)
+static bool all_matched(const struct parallel_read *read)
 {
-    const unsigned n = split->options->select->events.n;
+    const unsigned n = read->options->select->events.n;
 
-    for (struct split_opening *opening = split->openings; opening; opening = opening->next)
+    for (struct parallel_opening *opening = read->openings; opening; opening = opening->next)
         selection_unmatched(&opening->selection, opening->trace->catalogue.classes,
                             opening->trace->catalogue.n_classes, ignore, NULL);
     for (unsigned i = 0; i < n; i++) {
         bool matched = false;
 
-        for (struct split_opening *opening = split->openings; opening; opening = opening->next)
+        for (struct parallel_opening *opening = read->openings; opening; opening = opening->next)
             matched |= opening->selection.matched[i];
         if (!matched)
             return false;
@@ -191,35 +205,38 @@ static bool learns_names(const struct trace *trace)
     return false;
 }
 
-bool stat_can_split(const struct stat_report *stat, const struct split_options *options)
+bool stat_can_parallel(const struct stat_report *stat, const struct parallel_options *options)
 {
-    return split_can(stat->trace, options) &&
+    return parallel_read_is_possible(stat->trace, options) &&
            !(shows_names(&stat->tally) && learns_names(stat->trace));
 }
 
-int stat_split(struct stat_report *stat, const struct tally_options *settings,
-               const struct split_options *options)
+int stat_parallel(struct stat_report *stat, const struct tally_options *settings,
+                  const struct parallel_options *options)
 {
-    struct counted counted = {stat, settings};
-    struct split_options with = *options;
-    struct split split;
+    struct counted counted = {.stat = stat, .settings = settings};
+    struct parallel_options with = *options;
+    struct parallel_read read;
     int r;
 
     with.begin = begin_part;
     with.is_ready = is_ready;
     with.is_damaged = is_damaged;
+    with.progress = show_progress;
     with.arg = &counted;
-    r = split_run(&split, stat->trace, &with);
+    progress_start(&counted.progress, isatty(STDERR_FILENO));
+    r = parallel_read_run(&read, stat->trace, &with);
+    progress_erase(&counted.progress);
     if (r == 0)
-        r = all_matched(&split) ? merge(stat, &split) : -EAGAIN;
+        r = all_matched(&read) ? merge(stat, &read) : -EAGAIN;
     /* That nothing was selected is reported with all that is known of the trace. */
     if (r == 0 && stat->tally.count == 0)
         r = -EAGAIN;
-    for (struct split_part *part = split.parts ? split.parts->next : NULL; part;
+    for (struct parallel_part *part = read.parts ? read.parts->next : NULL; part;
          part = part->next) {
         tally_done(tally_of(part));
         free(tally_of(part));
     }
-    split_done(&split);
+    parallel_read_done(&read);
     return r;
 }

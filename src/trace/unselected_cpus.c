@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/unselected_cpus.h"
+#include "trace/unselected_cpus.h"
 
 #include <errno.h>
 #include <stdlib.h>

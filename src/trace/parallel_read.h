@@ -14,20 +14,23 @@
  * index is needed, and it does not matter where in time the events are.
  *
  * The result is that of one thread, or there is none, and the trace is to be read again. Each part's reader compares what
- * comes after its end with the first items of the next part (SPLIT_SEAM items, with payloads): from there on, both would read
+ * comes after its end with the first items of the next part (PARALLEL_SEAM items, with payloads): from there on, both would read
  * the same. These are more than a reader holds back, so that an item of a wrong time, which only the first of the two has
  * read, is met by what it is out of order with. What cannot be right in parts, or is different in another order of reading, makes it fail: an error, damage,
  * events too late to be put in order, a hint. */
 
-#include "cmd/walk.h"
+#include "event/select.h"
+#include "event/sink.h"
+#include "trace/trace.h"
 
-#define SPLIT_SEAM 8192u
+#define PARALLEL_SEAM 8192u
+#define PARALLEL_THREADS_MAX 8u
 
 /* One more opening of the trace, for one thread. */
-struct split_opening {
-    struct split_opening *next;
+struct parallel_opening {
+    struct parallel_opening *next;
     struct trace *trace;
-    bool is_given;      /* the trace of split_run(), which is not freed */
+    bool is_given;      /* the trace of parallel_read_run(), which is not freed */
     unsigned n_classes; /* of its catalogue, when nothing was read */
     struct selection selection;
     const struct item *items; /* the run that was lent last */
@@ -39,26 +42,26 @@ struct split_opening {
 };
 
 /* N items, and a hash of them. */
-struct split_seam {
+struct parallel_seam {
     uint64_t hash;
     unsigned n;
 };
 
-struct split_part {
-    struct split_part *next; /* in the order of time */
-    struct split_opening *opening;
+struct parallel_part {
+    struct parallel_part *next; /* in the order of time */
+    struct parallel_opening *opening;
     struct sink *sink;
     int64_t begin, end;
     int64_t position; /* the newest time of its items so far */
     uint64_t n_items;
     bool is_running;
-    struct split_seam first, after; /* the items from `begin` on, and those from `end` on */
+    struct parallel_seam first, after; /* the items from `begin` on, and those from `end` on */
 };
 
-struct split_options {
-    const struct open_options *open;
+struct parallel_options {
+    const struct trace_options *open;
     const struct select_options *select;
-    char **paths;
+    const char *const *paths;
     unsigned n_paths;
     unsigned n_threads;
     bool eager; /* the user has asked for threads: they begin early */
@@ -68,18 +71,21 @@ struct split_options {
     bool (*is_ready)(void *arg);
     /* Whether what SINK has cannot be added up; asked after each run. */
     bool (*is_damaged)(const struct sink *sink);
+    /* After each run that the calling thread has read of TRACE; NULL: nothing. */
+    void (*progress)(void *arg, const struct trace *trace);
     void *arg;
 };
 
-struct split {
-    const struct split_options *options;
-    struct split_opening *openings;
-    struct split_part *parts;
+struct parallel_read {
+    const struct parallel_options *options;
+    struct parallel_opening *openings;
+    struct parallel_part *parts;
 };
 
 /* Whether TRACE, of OPTIONS, can be read in parts: of files alone, by readers that can seek, on one timeline. */
-bool split_can(const struct trace *trace, const struct split_options *options);
-/* Reads all of TRACE, of which nothing was read. 0: each of split->parts has been put to its sink. Otherwise a negative
- * errno, and the trace must be read again from a new opening. Prints nothing but progress. split_done() is due. */
-int split_run(struct split *split, struct trace *trace, const struct split_options *options);
-void split_done(struct split *split);
+bool parallel_read_is_possible(const struct trace *trace, const struct parallel_options *options);
+/* Reads all of TRACE, of which nothing was read. 0: each of read->parts has been put to its sink. Otherwise a negative
+ * errno, and the trace must be read again from a new opening. parallel_read_done() is due. */
+int parallel_read_run(struct parallel_read *read, struct trace *trace,
+                      const struct parallel_options *options);
+void parallel_read_done(struct parallel_read *read);
