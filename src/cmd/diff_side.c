@@ -35,7 +35,7 @@ static int init_latency(struct diff_side *side, const struct analysis_settings *
 {
     static const struct strings none = {0};
     struct error error = {0};
-    int r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
+    int r = span_rules_user_read(&side->pairs, NULL, 0, &none, &none, &error);
 
     return r < 0 ? r
                  : latency_init(&side->analyses.latency, settings, side->pairs.rules.rules,
@@ -114,7 +114,7 @@ void diff_side_done(struct diff_side *side)
         result_done(&side->result);
     if (side->verb)
         side->verb->done(side);
-    pairs_done(&side->pairs);
+    span_rules_user_done(&side->pairs);
     selection_done(&side->selection);
     coverage_done(&side->coverage);
     trace_free(side->trace);

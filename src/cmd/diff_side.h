@@ -8,8 +8,8 @@
 #include "analysis/irq.h"
 #include "analysis/latency.h"
 #include "analysis/sched.h"
+#include "analysis/span_rules_user.h"
 #include "analysis/tally_result.h"
-#include "cmd/pairs.h"
 #include "cmd/walk.h"
 
 union diff_analyses {
@@ -26,7 +26,7 @@ union diff_analyses {
 struct diff_side {
     struct sink sink;
     struct trace *trace;
-    struct pairs pairs;
+    struct span_rules_user pairs;
     union diff_analyses analyses;
     struct selection selection; /* of rows, but of items for `stat` */
     struct coverage coverage;

@@ -13,7 +13,7 @@
 #include "cmd/export_host.h"
 #include "cmd/export_open.h"
 #include "cmd/export_unknown.h"
-#include "cmd/pairs.h"
+#include "cmd/span_rules.h"
 #include "cmd/walk.h"
 #include "export/export.h"
 #include "report/losses_text.h"
@@ -171,7 +171,7 @@ static void note_threads(const struct export_verb_options *options, struct trace
 }
 
 static int export_trace(const struct export_verb_options *options,
-                        const struct export_format *format, const struct pairs *pairs,
+                        const struct export_format *format, const struct span_rules_user *pairs,
                         struct clickhouse_request *request, char **paths, int n,
                         struct trace *trace, struct atomic_output *output)
 {
@@ -235,7 +235,7 @@ static int export_trace(const struct export_verb_options *options,
         if (status == EXIT_SUCCESS || status == EXIT_LOSSES)
             export_unknown_tell(&unknown, trace->inputs[0].path);
         if (status == EXIT_SUCCESS && pairs->rules.n > 0)
-            status = pairs_check(pairs, trace_classes(trace), &options->select, true);
+            status = span_rules_check(pairs, trace_classes(trace), &options->select, true);
     }
     sink_free(sink);
     selection_done(&selection);
@@ -266,7 +266,7 @@ static int check(const struct export_verb_options *options, int n)
         return cli_usage_error("export", "--open requires --to=perfetto");
     if (options->in_browser && options->output && strcmp(options->output, "-") == 0)
         return cli_usage_error("export", "--open requires a file; leave --output out, or give one");
-    status = pairs_check_syntax("export", &options->pairs);
+    status = span_rules_check_syntax("export", &options->pairs);
     if (status != EXIT_SUCCESS)
         return status;
     if (options->in_browser || is_remote(options))
@@ -362,7 +362,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     struct clickhouse_request request = {.name = TEXT_IN_MEMORY};
     struct text variant = TEXT_IN_MEMORY;
     struct atomic_output output;
-    struct pairs pairs = {0};
+    struct span_rules_user pairs = {0};
     struct error error;
     int status = EXIT_FAILURE;
     int r = 0;
@@ -374,7 +374,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
         r = walk_read_ahead(trace, has_trait(options, EXPORT_NAMES), options->jobs);
     put_variant(&variant, options);
     if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
-        r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
+        r = span_rules_user_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {
         (void)cli_print_failure(&error, r);
     } else if (is_remote(options) || !walk_would_overwrite(trace, options->output)) {
@@ -389,7 +389,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
         }
     }
     trace_free(trace);
-    pairs_done(&pairs);
+    span_rules_user_done(&pairs);
     clickhouse_request_done(&request);
     text_done(&variant);
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/export_open.h"
+#include "cmd/show_page.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +9,6 @@
 
 #include "base/fd.h"
 #include "cli/output.h"
-#include "cmd/browser.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "record/stop_signals.h"
@@ -72,7 +72,7 @@ static void make_name(const char *path, char name[NAME_MAX_LEN + 1])
 static int serve(struct export_open *open, const struct file_site *site, int file,
                  const struct stop_signals *signals)
 {
-    struct browser browser = {.dir = {.fd = -1}};
+    struct browser browser;
     struct error error = {0};
     char address[256];
     int r;
@@ -81,8 +81,7 @@ static int serve(struct export_open *open, const struct file_site *site, int fil
     output_line(stdout, "%s", address);
     if (fflush(stdout) != 0)
         return cli_output_error(errno ? -errno : -EIO);
-    if (browser_open(&browser, address, &error) < 0)
-        cli_print_error(&error);
+    show_page(&browser, address);
     if (isatty(STDERR_FILENO))
         cli_error("waits until the page has fetched the trace; Ctrl-C ends this");
     r = file_server_run(open->listener, site, file, signals->fd, WAIT_SECONDS * 1000, &error);

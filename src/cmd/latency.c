@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cmd/analysis.h"
 #include "cmd/cmd.h"
-#include "cmd/pairs.h"
+#include "cmd/span_rules.h"
 #include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -60,14 +60,14 @@ const struct command latency_command = {
                 "  strata latency --pair 'kvm_exit -> kvm_entry by thread' trace",
 };
 
-static int measure(const struct latency_options *options, struct trace *trace, struct pairs *pairs,
-                   char *const *names, int n)
+static int measure(const struct latency_options *options, struct trace *trace,
+                   struct span_rules_user *pairs, char *const *names, int n)
 {
     struct latency latency;
     struct analysis_settings settings;
     struct error error = {0};
     int status = EXIT_FAILURE;
-    int r = pairs_read(pairs, names, n, &options->pairs, &options->files, &error);
+    int r = span_rules_user_read(pairs, names, n, &options->pairs, &options->files, &error);
 
     if (r < 0) {
         (void)cli_print_failure(&error, r);
@@ -81,8 +81,8 @@ static int measure(const struct latency_options *options, struct trace *trace, s
             status = analysis_print(&options->common, trace, &latency.analysis);
         }
         if (status != EXIT_FAILURE) {
-            r = pairs_check(pairs, trace_classes(trace), &options->common.select,
-                            latency.spans.n_kinds > 0);
+            r = span_rules_check(pairs, trace_classes(trace), &options->common.select,
+                                 latency.spans.n_kinds > 0);
             status = r != EXIT_SUCCESS ? r : status;
         }
         latency_done(&latency);
@@ -105,7 +105,7 @@ static int read_through(struct trace *trace)
 }
 
 /* The built-in rules; of a trace, those that have their events in it. */
-static int list(const struct latency_options *options, const struct pairs *pairs,
+static int list(const struct latency_options *options, const struct span_rules_user *pairs,
                 struct trace *trace)
 {
     static const struct table_column columns[] = {
@@ -171,20 +171,20 @@ static bool is_misspelt_rule(char *const *operands, int n)
 static int run(struct latency_options *options, char **operands, int n)
 {
     struct trace *trace = NULL;
-    struct pairs pairs = {0};
+    struct span_rules_user pairs = {0};
     struct error error = {0};
     int status = EXIT_FAILURE;
     int n_names = 0;
-    int r = pairs_init(&pairs, &error);
+    int r = span_rules_init(&pairs, &error);
 
     if (r < 0) {
         (void)cli_print_failure(&error, r);
         n = 0;
     }
-    while (n_names < n && pairs_has_name(&pairs, operands[n_names]))
+    while (n_names < n && span_rules_user_has_name(&pairs, operands[n_names]))
         n_names++;
     if (is_misspelt_rule(operands + n_names, n - n_names)) {
-        pairs_done(&pairs);
+        span_rules_user_done(&pairs);
         return cli_usage_error("latency",
                                "'%s' is neither a rule ('strata latency --list' lists them) nor a "
                                "trace",
@@ -201,7 +201,7 @@ static int run(struct latency_options *options, char **operands, int n)
     else if (trace && read_through(trace) == EXIT_SUCCESS)
         status = list(options, &pairs, trace);
     trace_free(trace);
-    pairs_done(&pairs);
+    span_rules_user_done(&pairs);
     return status;
 }
 
@@ -212,7 +212,7 @@ int cmd_latency(int argc, char **argv)
     int n;
 
     if (options_parse(&latency_command, argc, argv, &options, &n, &status)) {
-        status = pairs_check_syntax("latency", &options.pairs);
+        status = span_rules_check_syntax("latency", &options.pairs);
         if (status == EXIT_SUCCESS)
             status = run(&options, argv + 1, n);
     }

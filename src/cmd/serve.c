@@ -9,24 +9,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/serve_live.h"
+#include "cmd/span_rules.h"
 #include "index/index.h"
 #include "record/stop_signals.h"
+#include "serve/live_index.h"
 #include "serve/serve.h"
 
 #define MEMBER(m) offsetof(struct serve_options, m)
 
 const struct option serve_pair_option_table[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE", "also show the spans of RULE, as in strata latency",
-     MEMBER(pairs)},
+     MEMBER(source.pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
-     MEMBER(files)},
+     MEMBER(source.files)},
     {OPTION_PARSED, 0, "index-cache-size", "SIZE",
      "remove the least recently used indexes of other\n"
      "traces beyond SIZE in all (1G)",
-     MEMBER(index_cache_size), NULL, size_parse},
+     MEMBER(source.index_cache_size), NULL, size_parse},
     {OPTION_END},
 };
 
@@ -64,15 +66,15 @@ const struct command serve_command = {
 void serve_options_done(struct serve_options *options)
 {
     open_options_done(&options->open);
-    strings_done(&options->pairs);
-    strings_done(&options->files);
+    strings_done(&options->source.pairs);
+    strings_done(&options->source.files);
 }
 
 /* The server's address, and after # what the page opens with (src/serve/web/view/address.ts): ns since the begin. */
-static void put_address(const struct server *server, const struct serve_source *source,
+static void put_address(const struct server *server, const struct serve_options *options,
                         const struct index_summary *shown, bool is_ticks, struct text *ret)
 {
-    const struct time_limit *from = &source->options->from, *to = &source->options->to;
+    const struct time_limit *from = &options->from, *to = &options->to;
     uint64_t hz = is_ticks ? 0 : NANOSECONDS;
     int64_t begin = from->given ? time_limit_ticks(from, hz, shown->begin, false) : shown->begin;
     int64_t end = to->given ? time_limit_ticks(to, hz, shown->begin, false) : shown->end;
@@ -119,15 +121,21 @@ static bool has_changed(void *arg)
     return r < 0 ? r == -ENOENT : strcmp(key, source->key) != 0;
 }
 
+static void print_note(const char *text)
+{
+    cli_error("%s", text);
+}
+
 /* INDEX becomes the server's. */
-static int run_server(struct server *server, struct serve_source *source, struct serve_index *index,
+static int run_server(struct server *server, const struct serve_options *options,
+                      struct serve_source *source, struct serve_index *index,
                       const struct serve_hooks *hooks)
 {
     const struct server_options server_options = {
         .name = source->name.start,
-        .paths = (const char *const *)source->paths,
-        .n_paths = (unsigned)source->n,
-        .trace_options = &source->trace_options,
+        .paths = source->paths,
+        .n_paths = source->n_paths,
+        .trace_options = source->options->trace,
         /* A recording under way is indexed again when it changes. */
         .has_changed = index->live ? NULL : has_changed,
         .arg = source,
@@ -148,13 +156,13 @@ static int run_server(struct server *server, struct serve_source *source, struct
     if (r == 0)
         r = server_start(server, &server_options, &error);
     if (r == 0 && is_live)
-        r = serve_live_start(&live, source, server, &shown);
+        r = serve_live_start(&live, source, server, &shown, print_note);
     if (r < 0) {
         server_stop(server);
         stop_signals_close(&signals);
         return cli_print_failure(&error, r);
     }
-    put_address(server, source, &shown, is_ticks, &address);
+    put_address(server, options, &shown, is_ticks, &address);
     status = address.error ? cli_print_failure(&error, -ENOMEM) : print_address(address.start);
     if (status == EXIT_SUCCESS) {
         if (server_is_public(server))
@@ -167,7 +175,7 @@ static int run_server(struct server *server, struct serve_source *source, struct
         wait_for_signal(&signals);
     }
     serve_live_stop(&live);
-    if (status == EXIT_SUCCESS && source->options->open.strict && server_has_losses(server))
+    if (status == EXIT_SUCCESS && options->open.strict && server_has_losses(server))
         status = EXIT_LOSSES;
     server_stop(server);
     if (hooks && hooks->stopped)
@@ -176,10 +184,53 @@ static int run_server(struct server *server, struct serve_source *source, struct
     return status;
 }
 
+static void note(void *arg, const char *text)
+{
+    (void)arg;
+    cli_error("%s", text);
+}
+
+static void report_opened(void *arg, const struct trace *trace)
+{
+    struct progress *progress = arg;
+
+    walk_report_notes(trace);
+    if (trace->hint)
+        cli_error("%s", trace->hint);
+    progress_start(progress, isatty(STDERR_FILENO));
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+    struct progress *progress = arg;
+
+    if (progress_is_due(progress))
+        progress_show(progress, done, total);
+}
+
+/* The index of SOURCE, with progress, notes and errors on the terminal. An exit status. */
+static int open_index(const struct serve_source *source, struct serve_index *ret)
+{
+    struct progress progress = {0};
+    const struct serve_index_hooks hooks = {note, report_opened, show_progress, &progress};
+    struct error error = {0};
+    int r = serve_index_open(source, &hooks, ret, &error);
+
+    progress_erase(&progress);
+    if (r >= 0)
+        return EXIT_SUCCESS;
+    (void)cli_print_failure(&error, r);
+    if (r == -EBADMSG && !source->options->trace->reader.keep_going)
+        cli_error("use --keep-going to skip what is damaged and show it as a loss");
+    return EXIT_FAILURE;
+}
+
 int serve_run(const char *verb, const struct serve_options *options, char **paths, int n,
               const struct serve_hooks *hooks)
 {
-    struct serve_source source;
+    struct serve_source_options source_options = options->source;
+    struct trace_options trace_options;
+    struct serve_source source = {0};
     struct serve_index index = {0};
     struct server *server;
     struct error error = {0};
@@ -196,13 +247,20 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
     r = server_open(options->listen, &server, &error);
     if (r < 0)
         return cli_print_failure(&error, r);
-    status = serve_source_init(verb, options, paths, n, &source);
+    open_options_apply(&options->open, &trace_options);
+    source_options.trace = &trace_options;
+    status = span_rules_check_syntax(verb, &source_options.pairs);
+    if (status == EXIT_SUCCESS) {
+        r = serve_source_init(&source_options, (const char *const *)paths, (unsigned)n, &source,
+                              &error);
+        status = r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+    }
     if (status == EXIT_SUCCESS && serve_source_key(&source, source.key) < 0)
         *source.key = '\0';
     if (status == EXIT_SUCCESS)
-        status = serve_index_open(&source, &index);
+        status = open_index(&source, &index);
     if (status == EXIT_SUCCESS)
-        status = run_server(server, &source, &index, hooks);
+        status = run_server(server, options, &source, &index, hooks);
     else
         server_stop(server);
     serve_index_done(&index);

@@ -4,17 +4,17 @@
 /* What strata serve and strata view have in common: the index, the server, and its end. */
 
 #include "cmd/walk.h"
+#include "serve/trace_index.h"
 
 struct serve_options {
     struct open_options open;
-    struct strings pairs, files;
-    const char *listen;         /* NULL: this machine only, a free port */
-    uint64_t index_cache_size;  /* bytes */
-    struct time_limit from, to; /* what the page opens with; not given: all */
+    struct serve_source_options source; /* its trace options are those of `open` */
+    const char *listen;                 /* NULL: this machine only, a free port */
+    struct time_limit from, to;         /* what the page opens with; not given: all */
 };
-#define SERVE_OPTIONS_DEFAULT                 \
-    {                                         \
-        .index_cache_size = UINT64_C(1) << 30 \
+#define SERVE_OPTIONS_DEFAULT                        \
+    {                                                \
+        .source.index_cache_size = UINT64_C(1) << 30 \
     }
 
 void serve_options_done(struct serve_options *options);

@@ -11,7 +11,7 @@
 #include "cli/select_options.h"
 #include "cmd/analysis.h"
 #include "cmd/cmd.h"
-#include "cmd/pairs.h"
+#include "cmd/span_rules.h"
 #include "report/findings_refine.h"
 #include "report/print_summary.h"
 #include "report/print_summary_html.h"
@@ -163,8 +163,8 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
 }
 
 /* An exit status. */
-static int summarise(struct summary_run *run, struct trace *trace, const struct pairs *pairs,
-                     const struct analysis_settings *settings)
+static int summarise(struct summary_run *run, struct trace *trace,
+                     const struct span_rules_user *pairs, const struct analysis_settings *settings)
 {
     struct summary *summary = &run->summary;
     struct error error = {0};
@@ -196,7 +196,7 @@ static int run(const struct summary_options *options, struct trace *trace)
     static const struct strings none = {0};
     struct summary_run *run = calloc(1, sizeof *run);
     struct analysis_settings settings;
-    struct pairs pairs = {0};
+    struct span_rules_user pairs = {0};
     struct error error = {0};
     int status = EXIT_FAILURE;
     int r;
@@ -204,15 +204,15 @@ static int run(const struct summary_options *options, struct trace *trace)
     if (!run)
         return cli_no_memory();
     run->options = options;
-    r = pairs_init(&pairs, &error);
+    r = span_rules_init(&pairs, &error);
     if (r >= 0)
-        r = pairs_read(&pairs, NULL, 0, &none, &none, &error);
+        r = span_rules_user_read(&pairs, NULL, 0, &none, &none, &error);
     if (r < 0)
         (void)cli_print_failure(&error, r);
     else if (analysis_settings_init(&options->common, trace, &pairs.arena, &settings) ==
              EXIT_SUCCESS)
         status = summarise(run, trace, &pairs, &settings);
-    pairs_done(&pairs);
+    span_rules_user_done(&pairs);
     free(run);
     return status;
 }

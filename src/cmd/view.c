@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* strata view: strata serve, and a browser that shows it. */
 
-#include "cmd/browser.h"
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
+#include "cmd/show_page.h"
 #include "event/select.h"
 
 struct view_verb_options {
@@ -55,10 +55,7 @@ const struct command view_command = {
 
 static void open_browser(void *arg, const char *address)
 {
-    struct error error = {0};
-
-    if (browser_open(arg, address, &error) < 0)
-        cli_print_error(&error);
+    show_page(arg, address);
 }
 
 static void close_browser(void *arg)

@@ -15,7 +15,7 @@
 #include "cli/output.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/pairs.h"
+#include "cmd/span_rules.h"
 #include "cmd/walk.h"
 #include "report/losses_text.h"
 
@@ -331,7 +331,8 @@ static int run_queries(const struct sql_options *options, struct sql_session *se
     return session->is_terminal ? sql_shell(session) : run_file(session, "-");
 }
 
-static int run(const struct sql_options *options, struct reopening *reopening, struct pairs *pairs)
+static int run(const struct sql_options *options, struct reopening *reopening,
+               struct span_rules_user *pairs)
 {
     struct sql_session session = {.format = (enum table_format)options->format,
                                   .spreadsheet = options->spreadsheet,
@@ -431,16 +432,16 @@ static int list_named(const struct sql_options *options)
 }
 
 /* The built-in rules, the user's, and those that are given. */
-static int read_rules(const struct sql_options *options, struct pairs *pairs)
+static int read_rules(const struct sql_options *options, struct span_rules_user *pairs)
 {
     static const struct strings none;
     struct error error = {0};
-    int r = pairs_init(pairs, &error);
+    int r = span_rules_init(pairs, &error);
 
     if (r >= 0)
-        r = pairs_read(pairs, NULL, 0, &none, &none, &error);
+        r = span_rules_user_read(pairs, NULL, 0, &none, &none, &error);
     if (r >= 0)
-        r = pairs_read(pairs, NULL, 0, &options->pairs, &options->pair_files, &error);
+        r = span_rules_user_read(pairs, NULL, 0, &options->pairs, &options->pair_files, &error);
     return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
 }
 
@@ -453,14 +454,14 @@ static int check(const struct sql_options *options, char **paths, int n)
     if (options->named && !find_named(options->named))
         return cli_usage_error("sql", "no query is called '%s' (strata sql --list shows them)",
                                options->named);
-    status = pairs_check_syntax("sql", &options->pairs);
+    status = span_rules_check_syntax("sql", &options->pairs);
     return status == EXIT_SUCCESS ? check_paths(paths, n) : status;
 }
 
 int cmd_sql(int argc, char **argv)
 {
     struct sql_options options = {0};
-    struct pairs pairs = {0};
+    struct span_rules_user pairs = {0};
     int status = EXIT_FAILURE;
     int n;
 
@@ -477,7 +478,7 @@ int cmd_sql(int argc, char **argv)
                 status = run(&options, &reopening, &pairs);
         }
     }
-    pairs_done(&pairs);
+    span_rules_user_done(&pairs);
     strings_done(&options.commands);
     strings_done(&options.pairs);
     strings_done(&options.pair_files);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/browser.h"
+#include "serve/browser.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,23 +9,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cmd/walk.h"
+#include "base/macro.h"
 
 #define DIR_PREFIX "strata-view-"
 #define FILE_NAME "open.html"
-
-static bool has_display(void)
-{
-    static const char *const names[] = {"DISPLAY", "WAYLAND_DISPLAY"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *value = getenv(names[i]);
-
-        if (value && *value)
-            return true;
-    }
-    return false;
-}
 
 /* ADDRESS has no character that HTML would need an escape for. */
 static int write_file(const struct locked_dir *dir, const char *address)
@@ -82,16 +69,14 @@ static int start(const char *path)
     return -r;
 }
 
-int browser_open(struct browser *browser, const char *address, struct error *error)
+int browser_open(struct browser *browser, const char *address, const char *temporary_dir,
+                 struct error *error)
 {
-    const char *parent = environment_temporary_dir();
+    const char *parent = temporary_dir;
     char path[128];
     int r;
 
     *browser = (struct browser){.dir = {.fd = -1}};
-    if (!has_display())
-        return error_set(error, -ENOENT, NULL,
-                         "there is no display; open the address in a browser yourself");
     if (!parent)
         parent = "/tmp";
     locked_dir_sweep(parent, DIR_PREFIX, true, NULL, NULL);

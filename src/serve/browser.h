@@ -11,7 +11,8 @@ struct browser {
     struct locked_dir dir; /* with the file */
 };
 
-/* 0; -ENOENT: there is no display, or no xdg-open; another negative errno. With ERROR. */
-int browser_open(struct browser *browser, const char *address, struct error *error);
+/* TEMPORARY_DIR: where the file is put; NULL: /tmp. 0; -ENOENT: there is no xdg-open; another negative errno. With ERROR. */
+int browser_open(struct browser *browser, const char *address, const char *temporary_dir,
+                 struct error *error);
 /* Removes the file. The browser goes on. */
 void browser_done(struct browser *browser);

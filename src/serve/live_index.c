@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/serve_live.h"
+#include "serve/live_index.h"
 
 #include <malloc.h>
 #include <string.h>
 
 #include "base/clock_ns.h"
-#include "cli/message.h"
 #include "serve/serve.h"
 
 /* How often the recording is looked at. */
@@ -56,11 +55,17 @@ static int renew(struct serve_live *live, bool is_live, struct error *error)
 static void finish(struct serve_live *live)
 {
     struct error error = {0};
+    char why[1024];
     int r = renew(live, false, &error);
 
     if (r == 0 || atomic_load(&live->stops))
         return;
-    cli_print_failure(&error, r);
+    if (live->note) {
+        if (error.code == 0)
+            error_set(&error, r, NULL, "%s", error_text(r));
+        error_print(&error, why, sizeof why);
+        live->note(why);
+    }
     server_set_ended(live->server);
 }
 
@@ -91,7 +96,8 @@ static void *follow(void *arg)
 }
 
 int serve_live_start(struct serve_live *live, const struct serve_source *source,
-                     struct server *server, const struct index_summary *shown)
+                     struct server *server, const struct index_summary *shown,
+                     void (*note)(const char *text))
 {
     pthread_condattr_t attributes;
     int r;
@@ -99,6 +105,7 @@ int serve_live_start(struct serve_live *live, const struct serve_source *source,
     live->source = source;
     live->server = server;
     live->shown = *shown;
+    live->note = note;
     pthread_mutex_init(&live->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

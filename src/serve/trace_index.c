@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/serve_index.h"
+#include "serve/trace_index.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -10,8 +12,6 @@
 
 #include "base/cache_dir.h"
 #include "base/fd.h"
-#include "cli/progress.h"
-#include "cmd/cmd.h"
 #include "index/build.h"
 #include "index/index.h"
 #include "serve/serve.h"
@@ -23,21 +23,12 @@
 /* What index_cache_open() calls back. */
 struct build {
     const struct serve_source *source;
-    struct trace *trace; /* of which nothing was read */
-    bool shows_progress;
-    struct progress progress;
+    struct trace *trace;                   /* of which nothing was read */
+    const struct serve_index_hooks *hooks; /* NULL: none */
     const atomic_bool *stops;
     bool started;
     char *settings; /* NULL: those of `source` */
 };
-
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-    struct progress *progress = arg;
-
-    if (progress_is_due(progress))
-        progress_show(progress, done, total);
-}
 
 static int build_index(void *arg, int fd, struct error *error)
 {
@@ -45,19 +36,27 @@ static int build_index(void *arg, int fd, struct error *error)
     struct index_options options = {
         .rules = build->source->pairs.rules.rules,
         .n_rules = build->source->pairs.rules.n,
-        .progress = build->shows_progress ? show_progress : NULL,
-        .progress_arg = &build->progress,
+        .progress = build->hooks ? build->hooks->progress : NULL,
+        .progress_arg = build->hooks ? build->hooks->arg : NULL,
         .stops = build->stops,
     };
-    int r;
 
     build->started = true;
-    if (build->shows_progress)
-        progress_start(&build->progress, isatty(STDERR_FILENO));
-    r = index_build(build->trace, &options, fd, error);
-    if (build->shows_progress)
-        progress_erase(&build->progress);
-    return r;
+    return index_build(build->trace, &options, fd, error);
+}
+
+static void note(const struct serve_index_hooks *hooks, const char *format, ...) _printf_(2, 3);
+static void note(const struct serve_index_hooks *hooks, const char *format, ...)
+{
+    char text[1400];
+    va_list args;
+
+    if (!hooks || !hooks->note)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    hooks->note(hooks->arg, text);
 }
 
 /* A file whose contents the index depends on. */
@@ -74,21 +73,21 @@ static void put_file(struct text *text, const char *key, const char *path)
 }
 
 /* All but the traces that the index depends on. */
-static void put_settings(struct text *text, const struct serve_options *options)
+static void put_settings(struct text *text, const struct serve_source_options *options)
 {
-    const struct open_options *open = &options->open;
+    const struct trace_options *open = options->trace;
     char events[TRACE_EVENTS_PATH_SIZE];
 
-    for (unsigned i = 0; i < open->events.n; i++)
-        put_file(text, "trace-events", open->events.items[i]);
-    if (open->events.n == 0 && trace_find_events(environment_events_path(), events))
+    for (unsigned i = 0; i < open->n_events; i++)
+        put_file(text, "trace-events", open->events[i]);
+    if (open->n_events == 0 && trace_find_events(open->events_path, events))
         put_file(text, "default-trace-events", events);
     put_file(text, "kallsyms", open->kallsyms);
     put_file(text, "tracefs-copy", open->tracefs);
-    text_printf(text, "source=%s\nxen=%s\ncpu-vendor=%u\ncpu-hz=%llu\nflags=%d%d%d%d\n",
+    text_printf(text, "source=%s\nxen=%s\ncpu-vendor=%s\ncpu-hz=%llu\nflags=%d%d%d%d\n",
                 open->source ? open->source : "", open->xen_version ? open->xen_version : "",
-                open->cpu_vendor, (unsigned long long)open->cpu_hz, open->no_header,
-                open->host_time, open->keep_going, open->stated_clocks);
+                open->cpu_vendor ? open->cpu_vendor : "", (unsigned long long)open->cpu_hz,
+                open->no_header, open->host_time, open->reader.keep_going, open->stated_clocks);
     for (unsigned i = 0; i < options->pairs.n; i++)
         text_printf(text, "pair=%s\n", options->pairs.items[i]);
     for (unsigned i = 0; i < options->files.n; i++)
@@ -100,8 +99,8 @@ static struct index_cache_request request_of(const struct serve_source *source, 
 {
     return (struct index_cache_request){
         .directory = source->directory.start,
-        .paths = (const char *const *)source->paths,
-        .n_paths = (unsigned)source->n,
+        .paths = source->paths,
+        .n_paths = source->n_paths,
         .settings = build && build->settings ? build->settings : source->settings.start,
         .max_size = source->options->index_cache_size,
         .max_unused_s = UNUSED_DAYS_MAX * DAY_S,
@@ -113,15 +112,14 @@ static struct index_cache_request request_of(const struct serve_source *source, 
 
 static int open_trace(const struct serve_source *source, struct trace **ret, struct error *error)
 {
-    return trace_open((const char *const *)source->paths, (unsigned)source->n,
-                      &source->trace_options, ret, error);
+    return trace_open(source->paths, source->n_paths, source->options->trace, ret, error);
 }
 
 /* A file without a name: in the cache, or where that cannot be, in the directory for temporary files. */
 static int open_unnamed(struct build *build, bool in_cache, struct error *error)
 {
     const struct index_cache_request request = request_of(build->source, build);
-    const char *directory = environment_temporary_dir();
+    const char *directory = build->source->options->trace->reader.temporary_dir;
     int fd = in_cache ? index_cache_open_unnamed(&request, NULL) : -1;
 
     if (fd >= 0)
@@ -164,8 +162,8 @@ static int open_kept(struct build *build, struct index **ret, struct error *erro
     }
     /* A directory that cannot be written to. */
     if (r < 0 && !build->started && r != -ECANCELED && !error_is_shortage(r)) {
-        cli_error("%s: the index is not kept: %s", *error->path ? error->path : request.directory,
-                  error->what);
+        note(build->hooks, "%s: the index is not kept: %s",
+             *error->path ? error->path : request.directory, error->what);
         error_clear(error);
         r = build_unnamed(build, false, ret, error);
     }
@@ -230,35 +228,27 @@ static int make(struct build *build, bool live, struct serve_index *ret, struct 
     return r;
 }
 
-int serve_source_init(const char *verb, const struct serve_options *options, char **paths, int n,
-                      struct serve_source *ret)
+int serve_source_init(const struct serve_source_options *options, const char *const *paths,
+                      unsigned n_paths, struct serve_source *ret, struct error *error)
 {
-    struct error error = {0};
-    int status;
-    int r = 0;
-
     *ret = (struct serve_source){
         .options = options,
         .paths = paths,
-        .n = n,
+        .n_paths = n_paths,
         .name = TEXT_IN_MEMORY,
         .directory = TEXT_IN_MEMORY,
         .settings = TEXT_IN_MEMORY,
     };
-    status = pairs_check_syntax(verb, &options->pairs);
-    if (status != EXIT_SUCCESS)
-        return status;
-    open_options_apply(&options->open, &ret->trace_options);
-    for (int i = 0; i < n; i++)
+    for (unsigned i = 0; i < n_paths; i++)
         text_printf(&ret->name, "%s%s", i > 0 ? ", " : "", paths[i]);
     text_put_char(&ret->name, '\0');
     cache_dir_put_path(&ret->directory);
     put_settings(&ret->settings, options);
     if (ret->name.error || ret->directory.error || ret->settings.error)
-        r = -ENOMEM;
-    if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
-        r = pairs_read(&ret->pairs, NULL, 0, &options->pairs, &options->files, &error);
-    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    if (options->pairs.n == 0 && options->files.n == 0)
+        return 0;
+    return span_rules_user_read(&ret->pairs, NULL, 0, &options->pairs, &options->files, error);
 }
 
 void serve_source_done(struct serve_source *source)
@@ -266,13 +256,12 @@ void serve_source_done(struct serve_source *source)
     text_done(&source->name);
     text_done(&source->directory);
     text_done(&source->settings);
-    pairs_done(&source->pairs);
+    span_rules_user_done(&source->pairs);
 }
 
 bool serve_source_is_live(const struct serve_source *source)
 {
-    return trace_is_live((const char *const *)source->paths, (unsigned)source->n,
-                         source->trace_options.runtime_dir);
+    return trace_is_live(source->paths, source->n_paths, source->options->trace->runtime_dir);
 }
 
 int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE_KEY_SIZE])
@@ -283,7 +272,7 @@ int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE
 }
 
 /* Until what is being recorded can be opened, or its recording ends. Returns whether it is still being recorded. */
-static bool await_begin(const struct serve_source *source)
+static bool await_begin(const struct serve_source *source, const struct serve_index_hooks *hooks)
 {
     const struct timespec period = {.tv_nsec = BEGIN_POLL_NS};
     char why[1024];
@@ -299,7 +288,7 @@ static bool await_begin(const struct serve_source *source)
         }
         if (!reported) {
             error_print(&error, why, sizeof why);
-            cli_error("waiting for the recording to begin: %s", why);
+            note(hooks, "waiting for the recording to begin: %s", why);
         }
         reported = true;
         nanosleep(&period, NULL);
@@ -307,24 +296,19 @@ static bool await_begin(const struct serve_source *source)
     return false;
 }
 
-int serve_index_open(const struct serve_source *source, struct serve_index *ret)
+int serve_index_open(const struct serve_source *source, const struct serve_index_hooks *hooks,
+                     struct serve_index *ret, struct error *error)
 {
-    struct build build = {.source = source, .shows_progress = true};
-    struct error error = {0};
+    struct build build = {.source = source, .hooks = hooks};
     /* Before the trace is opened: what is not live any more is all there. */
-    bool live = await_begin(source);
-    int r;
+    bool live = await_begin(source, hooks);
+    int r = open_trace(source, &build.trace, error);
 
-    build.trace = walk_open(&source->options->open, source->paths, source->n);
-    if (!build.trace)
-        return EXIT_FAILURE;
-    r = make(&build, live, ret, &error);
-    if (r >= 0)
-        return EXIT_SUCCESS;
-    (void)cli_print_failure(&error, r);
-    if (r == -EBADMSG && !source->options->open.keep_going)
-        cli_error("use --keep-going to skip what is damaged and show it as a loss");
-    return EXIT_FAILURE;
+    if (r < 0)
+        return r;
+    if (hooks && hooks->opened)
+        hooks->opened(hooks->arg, build.trace);
+    return make(&build, live, ret, error);
 }
 
 int serve_index_renew(const struct serve_source *source, bool live, const atomic_bool *stops,

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cmd/serve_index.h"
 #include "index/index.h"
+#include "serve/trace_index.h"
 
 /* Zeroed: not followed. */
 struct serve_live {
@@ -19,12 +19,14 @@ struct serve_live {
     pthread_cond_t changed;
     atomic_bool stops;
     struct index_summary shown;
+    void (*note)(const char *text);
     bool started;
 };
 
 /* Begins to follow SOURCE in a thread, and publishes each index to SERVER, which shows one of SHOWN; both must outlive it.
- * -errno. */
+ * NOTE is called in that thread with why the trace cannot be indexed once more; NULL: it is not. -errno. */
 int serve_live_start(struct serve_live *live, const struct serve_source *source,
-                     struct server *server, const struct index_summary *shown);
+                     struct server *server, const struct index_summary *shown,
+                     void (*note)(const char *text));
 /* Ends it, also in the middle of an index. */
 void serve_live_stop(struct serve_live *live);

@@ -5,28 +5,35 @@
 
 #include <stdatomic.h>
 
-#include "cmd/pairs.h"
-#include "cmd/serve.h"
+#include "analysis/span_rules_user.h"
+#include "base/strings.h"
+#include "base/text.h"
 #include "index/cache.h"
+#include "trace/trace.h"
 
 struct index;
 struct server;
 
+struct serve_source_options {
+    const struct trace_options *trace;
+    struct strings pairs, files; /* rules of spans, and files of them */
+    uint64_t index_cache_size;   /* bytes */
+};
+
 /* What is served, and all that its index depends on. */
 struct serve_source {
-    const struct serve_options *options;
-    char **paths;
-    int n;
+    const struct serve_source_options *options;
+    const char *const *paths;
+    unsigned n_paths;
     struct text name; /* of the traces, ended by a NUL */
-    struct trace_options trace_options;
-    struct pairs pairs;
+    struct span_rules_user pairs;
     struct text directory, settings; /* of the cache */
     char key[INDEX_CACHE_KEY_SIZE];  /* serve_source_key() before it was indexed */
 };
 
-/* OPTIONS and PATHS are borrowed. An exit status; errors are printed. serve_source_done() also after a failure. */
-int serve_source_init(const char *verb, const struct serve_options *options, char **paths, int n,
-                      struct serve_source *ret);
+/* OPTIONS and PATHS are borrowed. A negative errno with ERROR. serve_source_done() also after a failure. */
+int serve_source_init(const struct serve_source_options *options, const char *const *paths,
+                      unsigned n_paths, struct serve_source *ret, struct error *error);
 void serve_source_done(struct serve_source *source);
 /* True if it is being recorded. */
 bool serve_source_is_live(const struct serve_source *source);
@@ -43,9 +50,18 @@ struct serve_index {
     struct strings notes; /* copies */
 };
 
-/* The first one, with progress, notes and errors on the terminal. An exit status. */
-int serve_index_open(const struct serve_source *source, struct serve_index *ret);
-/* A later one; prints nothing. STOPS becomes true: -ECANCELED. A negative errno with ERROR. */
+/* What the user is told of the first index. Each may be NULL. */
+struct serve_index_hooks {
+    void (*note)(void *arg, const char *text);
+    void (*opened)(void *arg, const struct trace *trace);
+    void (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *arg;
+};
+
+/* The first one; waits for a recording to begin. A negative errno with ERROR. */
+int serve_index_open(const struct serve_source *source, const struct serve_index_hooks *hooks,
+                     struct serve_index *ret, struct error *error);
+/* A later one. STOPS becomes true: -ECANCELED. A negative errno with ERROR. */
 int serve_index_renew(const struct serve_source *source, bool live, const atomic_bool *stops,
                       struct serve_index *ret, struct error *error);
 /* Hands the index over to SERVER. -ENOMEM: it stays. */

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "serve/browser.h"
+
+/* Opens ADDRESS in the user's browser; prints why that is not possible. browser_done() in any case. */
+void show_page(struct browser *browser, const char *address);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The rules of spans of the options --pair and --pairs, and of $XDG_CONFIG_HOME/strata/pairs. */
+
+#include "analysis/span_rules_user.h"
+#include "cli/select_options.h"
+
+/* Reads the user's file, if there is one. A negative errno with ERROR. */
+int span_rules_init(struct span_rules_user *pairs, struct error *error);
+
+/* Prints a usage error of VERB if one of RULES, texts of --pair, is malformed. EXIT_SUCCESS, EXIT_USAGE, EXIT_FAILURE. */
+int span_rules_check_syntax(const char *verb, const struct strings *rules);
+
+/* Prints which events and fields CATALOGUE lacks, as known after the trace was read. An exit status. SELECT: what was left out
+ * of it. HAS_SPANS: there were spans, or ends of spans. */
+int span_rules_check(const struct span_rules_user *pairs, const struct catalogue *catalogue,
+                     const struct select_options *select, bool has_spans);
