@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "cmd/diagnose.h"
 #include "event/program.h"
+#include "schema/trace_events/diagnose.h"
 #include "schema/trace_events/qemu_class.h"
 
 struct told {
@@ -23,7 +23,7 @@ static void show(void *arg, const struct declaration_problem *problem)
         (uint64_t)problem->column - 1 + problem->length > problem->text_len)
         abort();
     told->text.next = told->text.start;
-    diagnose_put(&told->text, DIAGNOSE_STRATA, problem);
+    diagnose_put(&told->text, DIAGNOSE_STRATA, 0, problem);
     for (const char *p = told->text.start; p < told->text.next; p++)
         if ((*p >= 0 && *p < ' ' && *p != '\n') || *p == 0x7f)
             abort();

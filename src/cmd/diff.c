@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "analysis/diff.h"
+#include "analysis/diff_condition.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/diff_condition.h"
 #include "cmd/diff_side.h"
 #include "print/table.h"
 #include "print/wrap.h"
@@ -380,6 +380,21 @@ static bool has_other_unit(const struct run *run, const struct diff_side *sides)
     return false;
 }
 
+/* Prints what of DIFF meets condition NUMBER, after its text. Whether something does. */
+static bool check_condition(const struct run *run, unsigned number, const char *analysis,
+                            const struct diff *diff)
+{
+    _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
+    bool is_met = diff_condition_check(&run->conditions[number], analysis, diff, &lines);
+
+    text_put_char(&lines, '\0');
+    for (char *line = lines.error ? NULL : lines.start, *end; line && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        cli_error("%s: %.*s", run->options->fail.items[number], (int)(end - line), line);
+    }
+    return is_met;
+}
+
 static int compare(struct run *run, const struct diff_verb *verb, struct text *out)
 {
     struct diff_side sides[2] = {0};
@@ -409,9 +424,7 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
     if (status == EXIT_SUCCESS && diff.n == 0)
         cli_error("neither trace has what strata %s measures", verb->name);
     for (unsigned i = 0; status == EXIT_SUCCESS && i < run->options->fail.n; i++)
-        if (diff_condition_check(&run->conditions[i], run->options->fail.items[i], verb->name,
-                                 &diff))
-            run->is_failed = true;
+        run->is_failed |= check_condition(run, i, verb->name, &diff);
     run->is_again = true;
     diff_done(&diff);
     diff_side_done(&sides[0]);

@@ -12,7 +12,6 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/find_recording.h"
-#include "cmd/top/read.h"
 #include "control/client.h"
 #include "record/qemu/process.h"
 #include "tracedir/manifest.h"
@@ -21,45 +20,6 @@
 static const char *runtime_dir(void)
 {
     return getenv("XDG_RUNTIME_DIR");
-}
-
-/* ---- By its directory ---- */
-
-struct directory_search {
-    const char *path;
-    pid_t recorder; /* 0: not found */
-};
-
-static int find_directory(const struct registry_recording *recording, void *userdata)
-{
-    struct directory_search *search = userdata;
-
-    if (strcmp(recording->trace, search->path) != 0)
-        return 0;
-    search->recorder = recording->pid;
-    return 1;
-}
-
-bool find_is_recorded(const char *path, pid_t *ret_recorder)
-{
-    char *full = realpath(path, NULL);
-    struct directory_search search = {.path = full ? full : path};
-    struct top_flush flush;
-    bool is_live;
-
-    (void)registry_foreach(runtime_dir(), find_directory, &search);
-    free(full);
-    is_live = search.recorder > 0;
-    if (is_live)
-        *ret_recorder = search.recorder;
-    else
-        is_live = registry_is_recorded_by_other(path);
-    /* That of another user is not in the registry, but may answer. */
-    if (!is_live && top_flush_begin(&flush, path) >= 0) {
-        is_live = true;
-        top_flush_end(&flush);
-    }
-    return is_live;
 }
 
 static int set_path(struct found_recording *target, const char *path, pid_t recorder)

@@ -14,8 +14,6 @@ struct found_recording {
 /* OPERAND is a directory, the process of a recorder or of what is recorded, or the name of a machine; NULL: the recording that
  * is under way. COMMAND is for messages: "top". An exit status; errors are printed. */
 int find_recording(const char *operand, const char *command, struct found_recording *ret);
-/* Whether PATH is being recorded, and by which process; 0: not known. */
-bool find_is_recorded(const char *path, pid_t *ret_recorder);
 
 /* The process of the QEMU that is called NAME; 0: none is. EXIT_FAILURE, printed: several are. */
 int find_qemu_by_name(const char *name, pid_t *ret_pid);

@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 #include "cmd/cmd.h"
-#include "cmd/generate.h"
+#include "cmd/declarations.h"
 
 struct gen_options {
     const struct gen_format *format;
@@ -161,8 +161,8 @@ int cmd_gen(int argc, char **argv)
         .output = options.output,
         .depfile = options.depfile,
         .rules = DECLARATION_RULES_NEWEST,
-        .style = DIAGNOSE_STRATA,
-        .max_errors = options.max_errors,
+        .diagnose = diagnose_on_stderr(DIAGNOSE_STRATA, options.max_errors),
+        .report = cli_print_error,
     };
     job.job.target = options.target;
     job.job.format = options.format;
@@ -172,5 +172,5 @@ int cmd_gen(int argc, char **argv)
     job.job.provider = options.provider;
     job.job.header = options.header;
     job.job.output_name = options.output;
-    return generate(&job);
+    return run_generate(&job);
 }

@@ -80,16 +80,14 @@ static const char *get_names(const char *text, const char *word, char **ret)
     return *ret ? text + len : NULL;
 }
 
-int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **ret_paused)
+/* TEXT is what follows "ok ". */
+static int parse_flushed(const char *text, uint64_t *ret_ns, char **ret_late, char **ret_paused)
 {
-    _cleanup_free_ char *text = NULL, *late = NULL, *paused = NULL;
-    int r = ask(dir, "flush", &(struct timeval){.tv_sec = FLUSH_TIMEOUT_S}, &text);
+    _cleanup_free_ char *late = NULL, *paused = NULL;
     const char *rest;
     char *end;
     uint64_t ns;
 
-    if (r < 0)
-        return r;
     errno = 0;
     ns = strtoull(text, &end, 10);
     if (end == text || errno != 0 || ns > INT64_MAX)
@@ -109,4 +107,67 @@ int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **re
         paused = NULL;
     }
     return 0;
+}
+
+int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **ret_paused)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = ask(dir, "flush", &(struct timeval){.tv_sec = FLUSH_TIMEOUT_S}, &text);
+
+    return r < 0 ? r : parse_flushed(text, ret_ns, ret_late, ret_paused);
+}
+
+void tracedir_flush_end(struct tracedir_flushing *flushing)
+{
+    if (flushing->fd >= 0)
+        close(flushing->fd);
+    *flushing = (struct tracedir_flushing){.fd = -1};
+}
+
+int tracedir_flush_begin(struct tracedir_flushing *flushing, const char *dir)
+{
+    static const char request[] = "flush\n";
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _cleanup_(closep) int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int r;
+
+    *flushing = (struct tracedir_flushing){.fd = -1};
+    if (at < 0)
+        return -errno;
+    flushing->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (flushing->fd < 0)
+        return -errno;
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" TRACEDIR_SOCKET, at);
+    if (connect(flushing->fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+        send(flushing->fd, request, sizeof request - 1, MSG_NOSIGNAL) ==
+            (ssize_t)sizeof request - 1)
+        return 0;
+    r = errno ? -errno : -EIO;
+    tracedir_flush_end(flushing);
+    return r;
+}
+
+int tracedir_flush_step(struct tracedir_flushing *flushing, uint64_t *ret_ns, char **ret_late)
+{
+    ssize_t n = recv(flushing->fd, flushing->answer + flushing->len,
+                     sizeof flushing->answer - 1 - flushing->len, 0);
+    char *newline;
+    int r = -EPROTO;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n > 0) {
+        flushing->len += (size_t)n;
+        flushing->answer[flushing->len] = '\0';
+        newline = strchr(flushing->answer, '\n');
+        if (!newline && flushing->len < sizeof flushing->answer - 1)
+            return 0;
+        if (newline)
+            *newline = '\0';
+        if (strncmp(flushing->answer, "ok ", 3) == 0 &&
+            parse_flushed(flushing->answer + 3, ret_ns, ret_late, NULL) == 0)
+            r = 1;
+    }
+    tracedir_flush_end(flushing);
+    return r;
 }

@@ -4,6 +4,7 @@
 /* Asks the recording that writes into a trace directory: a line to the socket DIR/control.sock, and the line of its answer.
  * record/control_server.h has the requests. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TRACEDIR_SOCKET "control.sock"
@@ -17,3 +18,16 @@ int tracedir_ask(const char *dir, const char *request, char **ret_text);
  * NULL, is the same of those that cannot hand over what they hold while they are paused. As tracedir_ask(); -EBADMSG: the
  * answer is not understood; -EAGAIN: there is none within 10 seconds. */
 int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **ret_paused);
+
+/* The same without waiting. */
+struct tracedir_flushing {
+    int fd; /* -1: not asked */
+    char answer[1024];
+    size_t len;
+};
+
+/* Asks the recording into DIR. -errno: it cannot be asked. */
+int tracedir_flush_begin(struct tracedir_flushing *flushing, const char *dir);
+/* FD is readable. 1: as tracedir_flush(); 0: not yet; -errno: there is no such answer. Closes, unless 0. */
+int tracedir_flush_step(struct tracedir_flushing *flushing, uint64_t *ret_ns, char **ret_late);
+void tracedir_flush_end(struct tracedir_flushing *flushing);

@@ -8,7 +8,7 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/diagnose.h"
+#include "cmd/declarations.h"
 #include "format/simpletrace/simpletrace.h"
 #include "print/simpletrace_text.h"
 
@@ -30,10 +30,12 @@ static const char help[] =
 static int read_events(const char *path, struct declarations *declarations,
                        struct qemu_events *events)
 {
-    struct diagnose diagnose = {.style = DIAGNOSE_TRACETOOL, .max = DIAGNOSE_MAX};
-    int r;
+    struct diagnose diagnose = diagnose_on_stderr(DIAGNOSE_TRACETOOL, DIAGNOSE_MAX);
+    struct error error = {0};
+    int r = diagnose_read(&diagnose, declarations, path, &error);
 
-    r = diagnose_read(&diagnose, declarations, path);
+    if (error.code)
+        cli_print_error(&error);
     diagnose_end(&diagnose);
     if (r < 0)
         return r;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/generate.h"
+#include "cmd/declarations.h"
 
 struct tracetool_options {
     const char *backends;
@@ -237,8 +237,8 @@ static int run(const struct tracetool_options *options, const char *const *opera
     struct generate job = {
         .verb = "tracetool",
         .depfile = options->depfile,
-        .style = DIAGNOSE_TRACETOOL,
-        .max_errors = DIAGNOSE_MAX,
+        .diagnose = diagnose_on_stderr(DIAGNOSE_TRACETOOL, DIAGNOSE_MAX),
+        .report = cli_print_error,
     };
     char prefix[256];
     int status;
@@ -272,7 +272,7 @@ static int run(const struct tracetool_options *options, const char *const *opera
     job.job.provider = options->provider;
     job.job.header = options->header;
     job.job.output_name = job.output;
-    return generate(&job);
+    return run_generate(&job);
 }
 
 int cmd_tracetool(int argc, char **argv)

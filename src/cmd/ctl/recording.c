@@ -21,6 +21,7 @@
 #include "record/qemu/process.h"
 #include "record/snapshot.h"
 #include "tracedir/ask.h"
+#include "tracedir/is_recorded.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
 
@@ -162,9 +163,9 @@ static int status(void *arg, unsigned n, char **arguments)
     const char *directory = target->directory;
     struct error error = {0};
     struct manifest manifest;
-    pid_t recorder;
+    pid_t recorder = 0;
     /* Before the manifest is read: a recorder that ends writes it first. */
-    bool is_recorded = find_is_recorded(directory, &recorder);
+    bool is_recorded = tracedir_is_recorded(directory, getenv("XDG_RUNTIME_DIR"), &recorder);
     int r;
 
     (void)n;
@@ -309,7 +310,7 @@ static int in_recording(const char *directory, const struct manifest *manifest,
     struct target target = {directory, request->format};
     const struct manifest_source *found = NULL;
     bool runs = false;
-    pid_t recorder;
+    pid_t recorder = 0;
 
     if (ctl_has_command(ctl_recording_commands, request->words[0])) {
         const struct ctl_command *command =
@@ -331,7 +332,7 @@ static int in_recording(const char *directory, const struct manifest *manifest,
             cli_error("%s: nothing to control: no QEMU or program that links libstrata is recorded "
                       "there so far; 'strata ctl %s status' shows what is",
                       directory, directory);
-        else if (find_is_recorded(directory, &recorder))
+        else if (tracedir_is_recorded(directory, getenv("XDG_RUNTIME_DIR"), &recorder))
             cli_error("%s: nothing to control yet: the recording is starting, or what it records "
                       "has had no event; try again",
                       directory);
@@ -381,9 +382,10 @@ static bool is_for_recording(const char *which, pid_t pid, const struct ctl_requ
 static bool is_starting(const char *which)
 {
     struct stat st;
-    pid_t recorder;
+    pid_t recorder = 0;
 
-    return stat(which, &st) == 0 && S_ISDIR(st.st_mode) && find_is_recorded(which, &recorder);
+    return stat(which, &st) == 0 && S_ISDIR(st.st_mode) &&
+           tracedir_is_recorded(which, getenv("XDG_RUNTIME_DIR"), &recorder);
 }
 
 /* The commands that only a recording has: WHICH is a process or a name, as strata list shows them. */

@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/span_rules.h"
 #include "cmd/walk.h"
+#include "query/print_rows.h"
 #include "report/losses_text.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -178,6 +179,26 @@ static unsigned count_lines(const char *from, const char *to)
     return n;
 }
 
+static void end_progress(void *arg)
+{
+    struct progress *progress = arg;
+
+    progress_erase(progress);
+    progress->on = false;
+}
+
+static int print_rows(struct sql_session *session, sqlite3_stmt *statement, struct error *error)
+{
+    const struct query_printing printing = {.query = session->query,
+                                            .out = &session->out,
+                                            .format = session->format,
+                                            .spreadsheet = session->spreadsheet,
+                                            .begin = end_progress,
+                                            .arg = &session->progress};
+
+    return query_print_rows(&printing, statement, error);
+}
+
 /* Runs the first statement of *SQL, and moves it after that. */
 static int run_one(struct sql_session *session, const char **sql, const char *name, unsigned *line,
                    struct error *error)
@@ -189,7 +210,7 @@ static int run_one(struct sql_session *session, const char **sql, const char *na
     progress_start(&session->progress, isatty(STDERR_FILENO));
     r = query_prepare(session->query, *sql, name, *line, &statement, &tail, error);
     if (r == 0 && statement)
-        r = sql_print(session, statement, error);
+        r = print_rows(session, statement, error);
     progress_erase(&session->progress);
     session->progress.on = false;
     sqlite3_finalize(statement);

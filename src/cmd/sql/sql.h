@@ -28,9 +28,6 @@ struct sql_session {
  * prints on standard error what keeps it from being whole. An exit status. */
 int sql_run(struct sql_session *session, const char *sql, const char *name);
 
-/* Prints the rows of STATEMENT. 0, -EINTR, or a negative errno with ERROR. */
-int sql_print(struct sql_session *session, sqlite3_stmt *statement, struct error *error);
-
 /* Reads statements and commands from the terminal until its end. An exit status. */
 int sql_shell(struct sql_session *session);
 

@@ -11,6 +11,8 @@
 #include "cli/duration.h"
 #include "cli/options.h"
 #include "cmd/cmd.h"
+#include "cmd/find_recording.h"
+#include "cmd/walk.h"
 
 #define PERIOD_MIN_NS (NSEC_PER_SEC / 10)
 #define PERIOD_MAX_NS (3600 * NSEC_PER_SEC)
@@ -72,6 +74,7 @@ int cmd_top(int argc, char **argv)
 {
     struct top_options options = {.period_ns = NSEC_PER_SEC};
     struct found_recording target = {0};
+    struct trace_options trace_options;
     struct top_driver *driver;
     int n, status;
 
@@ -91,7 +94,8 @@ int cmd_top(int argc, char **argv)
     if (!driver) {
         status = cli_no_memory();
     } else {
-        top_driver_init(driver, &target, options.period_ns);
+        open_options_apply(&(struct open_options){0}, &trace_options);
+        top_driver_init(driver, target.path, target.recorder, &trace_options, options.period_ns);
         status = options.batch ? top_batch(driver, &options) : top_terminal(driver, &options);
         top_driver_done(driver);
     }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/generate.h"
+#include "gen/generate.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
 #include "gen/output.h"
 #include "gen/qemu_tree.h"
 
@@ -65,12 +64,15 @@ int generate_backends(struct gen_job *job, const char *list, const char **ret_un
 
 static int read_inputs(const struct generate *generate, struct declarations *declarations)
 {
-    struct diagnose diagnose = {.style = generate->style, .max = generate->max_errors};
+    struct diagnose diagnose = generate->diagnose;
     int r = 0;
 
     for (unsigned i = 0; i < generate->n_inputs; i++) {
-        int k = diagnose_read(&diagnose, declarations, generate->inputs[i]);
+        struct error error = {0};
+        int k = diagnose_read(&diagnose, declarations, generate->inputs[i], &error);
 
+        if (error.code)
+            generate->report(&error);
         r = r < 0 ? r : k;
     }
     diagnose_end(&diagnose);
@@ -128,18 +130,12 @@ static int look_at_tree(struct generate *generate, struct error *error)
                  : 0;
 }
 
-int generate(const struct generate *generate)
+int generate(const struct generate *generate, struct error *error)
 {
-    struct error error = {0};
     struct generate in_tree = *generate;
     int r = 0;
 
     if (generate->job.target == GEN_QEMU)
-        r = look_at_tree(&in_tree, &error);
-    if (r >= 0)
-        r = run(&in_tree, &error);
-
-    if (error.code)
-        cli_print_error(&error);
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        r = look_at_tree(&in_tree, error);
+    return r < 0 ? r : run(&in_tree, error);
 }

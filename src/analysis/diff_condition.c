@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/diff_condition.h"
+#include "analysis/diff_condition.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/glob.h"
-#include "cli/message.h"
 
 int diff_condition_parse(const char *text, struct diff_condition *ret)
 {
@@ -66,8 +65,8 @@ static bool has_keys(const struct diff_row *row, unsigned n_keys, const char *pa
     }
 }
 
-bool diff_condition_check(struct diff_condition *condition, const char *text, const char *analysis,
-                          const struct diff *diff)
+bool diff_condition_check(struct diff_condition *condition, const char *analysis,
+                          const struct diff *diff, struct text *out)
 {
     bool is_met = false;
 
@@ -81,15 +80,15 @@ bool diff_condition_check(struct diff_condition *condition, const char *text, co
             continue;
         condition->has_row = true;
         if (row->lacks_cpu && (condition->metric == DIFF_RATE || condition->metric == DIFF_SUM)) {
-            cli_error("%s: cannot be decided: most of the time of a CPU is missing in one trace",
-                      text);
+            text_put_literal(
+                out, "cannot be decided: most of the time of a CPU is missing in one trace\n");
             condition->is_undecided = true;
             continue;
         }
         if (condition->is_below ? change >= condition->limit : change <= condition->limit)
             continue;
         is_met = true;
-        cli_error("%s: %+.1f%%", text, change * 100);
+        text_printf(out, "%+.1f%%\n", change * 100);
     }
     return is_met;
 }

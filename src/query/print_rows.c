@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cmd/cmd.h"
-#include "cmd/sql/sql.h"
+#include "base/macro.h"
+#include "query/print_rows.h"
 
 #define HELD_ROWS 500
 #define HELD_BYTES ((size_t)4 << 20)
@@ -152,10 +152,10 @@ static int hold_row(struct printing *printing, sqlite3_stmt *statement)
 }
 
 /* Begins the table, with the rows that were held back. */
-static void release_rows(struct printing *printing, struct sql_session *session)
+static void release_rows(struct printing *printing, const struct query_printing *options)
 {
     const struct table_form form = {
-        .columns = printing->columns, .n = printing->n, .spreadsheet = session->spreadsheet};
+        .columns = printing->columns, .n = printing->n, .spreadsheet = options->spreadsheet};
 
     for (unsigned i = 0; i < printing->n; i++) {
         struct table_column *column = &printing->columns[i];
@@ -166,9 +166,9 @@ static void release_rows(struct printing *printing, struct sql_session *session)
         else if (i + 1 < printing->n)
             column->width = -(int)(MIN(width, (unsigned)WIDTH_MAX) + 2);
     }
-    progress_erase(&session->progress);
-    session->progress.on = false;
-    table_begin(&printing->table, &session->out, session->format, &form);
+    if (options->begin)
+        options->begin(options->arg);
+    table_begin(&printing->table, options->out, options->format, &form);
     for (const struct held_row *row = printing->first; row; row = row->next) {
         for (unsigned i = 0; i < printing->n; i++)
             put_cell(&printing->table, i, row->values[i]);
@@ -176,22 +176,22 @@ static void release_rows(struct printing *printing, struct sql_session *session)
     }
 }
 
-static int print_rows(struct printing *printing, struct sql_session *session,
+static int print_rows(struct printing *printing, const struct query_printing *options,
                       sqlite3_stmt *statement, struct error *error)
 {
-    bool holds = session->format == TABLE_TEXT;
+    bool holds = options->format == TABLE_TEXT;
     int r;
 
     if (!holds)
-        release_rows(printing, session);
-    while ((r = query_step(session->query, statement, error)) > 0 && !session->out.error) {
+        release_rows(printing, options);
+    while ((r = query_step(options->query, statement, error)) > 0 && !options->out->error) {
         if (holds) {
             r = hold_row(printing, statement);
             if (r < 0)
                 break;
             if (printing->n_held < HELD_ROWS && printing->held_bytes < HELD_BYTES)
                 continue;
-            release_rows(printing, session);
+            release_rows(printing, options);
             holds = false;
             continue;
         }
@@ -201,7 +201,7 @@ static int print_rows(struct printing *printing, struct sql_session *session,
     }
     /* A query that failed at once has no answer, not even an empty one. */
     if (holds && (r == 0 || printing->n_held > 0)) {
-        release_rows(printing, session);
+        release_rows(printing, options);
         holds = false;
     }
     if (!holds && table_end(&printing->table) < 0 && r == 0)
@@ -209,7 +209,8 @@ static int print_rows(struct printing *printing, struct sql_session *session,
     return r > 0 ? 0 : r;
 }
 
-int sql_print(struct sql_session *session, sqlite3_stmt *statement, struct error *error)
+int query_print_rows(const struct query_printing *options, sqlite3_stmt *statement,
+                     struct error *error)
 {
     struct printing printing = {.n = (unsigned)sqlite3_column_count(statement)};
     int r;
@@ -223,7 +224,7 @@ int sql_print(struct sql_session *session, sqlite3_stmt *statement, struct error
     r = printing.names && printing.columns && printing.widths ? make_columns(&printing, statement)
                                                               : -ENOMEM;
     if (r == 0)
-        r = print_rows(&printing, session, statement, error);
+        r = print_rows(&printing, options, statement, error);
     free_printing(&printing);
     return r == -ENOMEM ? error_set(error, -ENOMEM, NULL, "out of memory") : r;
 }

@@ -4,6 +4,7 @@
 /* The conditions of `strata diff --fail`: which changes of which rows let it fail. */
 
 #include "analysis/diff.h"
+#include "base/text.h"
 
 struct diff_condition {
     char *analysis, *key; /* the key is a pattern */
@@ -19,6 +20,7 @@ struct diff_condition {
 int diff_condition_parse(const char *text, struct diff_condition *ret);
 void diff_condition_done(struct diff_condition *condition);
 
-/* Prints what of DIFF, which is of ANALYSIS, meets CONDITION, after its TEXT. Whether something does. */
-bool diff_condition_check(struct diff_condition *condition, const char *text, const char *analysis,
-                          const struct diff *diff);
+/* Whether something of DIFF, which is of ANALYSIS, meets CONDITION. Puts a line to OUT for each row that does, or that cannot be
+ * decided. */
+bool diff_condition_check(struct diff_condition *condition, const char *analysis,
+                          const struct diff *diff, struct text *out);

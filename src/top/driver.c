@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: when which window is read. */
+#include "top/driver.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock_ns.h"
-#include "cli/duration.h"
-#include "cmd/top/top.h"
+#include "tracedir/is_recorded.h"
 #include "tracedir/manifest.h"
 
 /* Where the recorder does not say up to when all is in the files: this long ago. */
@@ -36,24 +35,31 @@ static int64_t find_begin(const char *path)
     return began;
 }
 
-void top_driver_init(struct top_driver *driver, const struct found_recording *target,
-                     uint64_t period_ns)
+static bool is_recorded(struct top_driver *driver)
+{
+    return tracedir_is_recorded(driver->path, driver->trace_options->runtime_dir,
+                                &driver->recorder);
+}
+
+void top_driver_init(struct top_driver *driver, const char *path, pid_t recorder,
+                     const struct trace_options *options, uint64_t period_ns)
 {
     *driver = (struct top_driver){
-        .path = target->path,
+        .path = path,
+        .trace_options = options,
         .period_ns = period_ns,
         .span = (unsigned)MIN(MAX(TOP_SPAN_NS / period_ns, UINT64_C(1)), (uint64_t)TOP_WINDOWS),
-        .recorder = target->recorder,
+        .recorder = recorder,
         .flush.fd = -1,
     };
     top_model_init(&driver->model);
-    driver->is_live = find_is_recorded(target->path, &driver->recorder);
-    driver->began = find_begin(target->path);
+    driver->is_live = is_recorded(driver);
+    driver->began = find_begin(path);
 }
 
 void top_driver_done(struct top_driver *driver)
 {
-    top_flush_end(&driver->flush);
+    tracedir_flush_end(&driver->flush);
     top_model_done(&driver->model);
 }
 
@@ -85,8 +91,9 @@ static int read_until(struct top_driver *driver, int64_t until, int64_t begin, i
         int64_t to = until - from < period + period / 2 ? until : from + period;
 
         model->is_final = is_final && to == until;
-        r = is_live ? top_read_live_window(driver->path, model, from, to, error)
-                    : top_read_window(driver->path, model, from, to, error);
+        r = is_live
+                ? top_read_live_window(driver->path, driver->trace_options, model, from, to, error)
+                : top_read_window(driver->path, driver->trace_options, model, from, to, error);
         from = to;
     }
     return r;
@@ -97,7 +104,7 @@ static int read_finished(struct top_driver *driver, struct error *error)
 {
     struct clock clock = monotonic;
     int64_t first, last, period;
-    int r = top_read_ends(driver->path, &first, &last, &clock, error);
+    int r = top_read_ends(driver->path, driver->trace_options, &first, &last, &clock, error);
 
     driver->state = TOP_ENDED;
     driver->due_ns = UINT64_MAX;
@@ -128,7 +135,7 @@ static int read_live(struct top_driver *driver, int64_t until, bool is_final, co
         return 1;
     if (r < 0 || error.code < 0) {
         warn(driver, &error, r);
-    } else if (*late) {
+    } else if (late) {
         snprintf(driver->warning, sizeof driver->warning,
                  "did not send its latest events in time: %s", late);
     } else if (took * IDLE_SHARE > driver->period_ns && driver->model.n > driver->span) {
@@ -143,7 +150,7 @@ static int read_live(struct top_driver *driver, int64_t until, bool is_final, co
 
 static int end_live(struct top_driver *driver, uint64_t now)
 {
-    int r = read_live(driver, (int64_t)now, true, "");
+    int r = read_live(driver, (int64_t)now, true, NULL);
 
     driver->is_live = false;
     driver->state = TOP_ENDED;
@@ -153,20 +160,20 @@ static int end_live(struct top_driver *driver, uint64_t now)
 
 static int begin_live(struct top_driver *driver, uint64_t now)
 {
-    if (top_flush_begin(&driver->flush, driver->path) >= 0) {
+    if (tracedir_flush_begin(&driver->flush, driver->path) >= 0) {
         driver->state = TOP_FLUSHING;
         driver->due_ns = now + FLUSH_TIMEOUT_NS;
         return 0;
     }
-    if (!find_is_recorded(driver->path, &driver->recorder))
+    if (!is_recorded(driver))
         return end_live(driver, now);
-    return read_live(driver, (int64_t)(now - UNFLUSHED_NS), false, "");
+    return read_live(driver, (int64_t)(now - UNFLUSHED_NS), false, NULL);
 }
 
 int top_driver_step(struct top_driver *driver, uint64_t now, struct error *error)
 {
-    char late[TOP_LATE_MAX] = "";
-    int64_t until = 0;
+    _cleanup_free_ char *late = NULL;
+    uint64_t until = 0;
     int r;
 
     switch (driver->state) {
@@ -177,14 +184,14 @@ int top_driver_step(struct top_driver *driver, uint64_t now, struct error *error
         return driver->is_live ? begin_live(driver, now) : read_finished(driver, error);
     case TOP_FLUSHING: break;
     }
-    r = top_flush_step(&driver->flush, &until, late);
+    r = tracedir_flush_step(&driver->flush, &until, &late);
     if (r == 0 && now < driver->due_ns)
         return 0;
-    top_flush_end(&driver->flush);
+    tracedir_flush_end(&driver->flush);
     driver->state = TOP_IDLE;
-    if (r < 0 && !find_is_recorded(driver->path, &driver->recorder))
+    if (r < 0 && !is_recorded(driver))
         return end_live(driver, now);
-    return read_live(driver, r > 0 ? until : (int64_t)(now - UNFLUSHED_NS), false, late);
+    return read_live(driver, (int64_t)(r > 0 ? until : now - UNFLUSHED_NS), false, late);
 }
 
 void top_driver_resume(struct top_driver *driver, uint64_t now)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/diagnose.h"
+#include "schema/trace_events/diagnose.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "cli/output.h"
-#include "cmd/cmd.h"
 
 /* Cells of a terminal that a source line may take; of a longer one the part around the place is
  * shown. */
@@ -51,11 +49,12 @@ static unsigned cells_of(uint32_t character)
 
 /* Puts the character at P, with LEFT > 0 bytes, escaped if a terminal would obey it. Returns its length in bytes;
  * *RET_CELLS is its width on the terminal. */
-static size_t put_character(struct text *text, const char *p, size_t left, unsigned *ret_cells)
+static size_t put_character(struct text *text, unsigned printing, const char *p, size_t left,
+                            unsigned *ret_cells)
 {
     char step[PRINTABLE_STEP_MAX];
     uint32_t character;
-    size_t len, n = printable_step(p, left, output_locale(), true, step, &len);
+    size_t len, n = printable_step(p, left, printing, true, step, &len);
 
     text_put(text, step, len);
     /* What passes is one character; an escape is ASCII. */
@@ -85,7 +84,8 @@ static size_t window_start(const struct declaration_problem *problem, size_t at)
 }
 
 /* The source line, and the marks below what is wrong. */
-static void put_source(struct text *text, const struct declaration_problem *problem)
+static void put_source(struct text *text, unsigned printing,
+                       const struct declaration_problem *problem)
 {
     _cleanup_(text_done) struct text marks = TEXT_IN_MEMORY;
     size_t at = problem->column - 1;
@@ -108,7 +108,7 @@ static void put_source(struct text *text, const struct declaration_problem *prob
             put_repeated(text, ' ', width);
             p++;
         } else {
-            p += put_character(text, problem->text + p, problem->text_len - p, &width);
+            p += put_character(text, printing, problem->text + p, problem->text_len - p, &width);
         }
         cells += width;
         if (p <= end || mark != ' ') {
@@ -126,7 +126,7 @@ static void put_source(struct text *text, const struct declaration_problem *prob
     text_put(text, marks.start ? marks.start : "", text_len(&marks));
 }
 
-void diagnose_put(struct text *text, enum diagnose_style style,
+void diagnose_put(struct text *text, enum diagnose_style style, unsigned printing,
                   const struct declaration_problem *problem)
 {
     if (style == DIAGNOSE_TRACETOOL)
@@ -139,7 +139,7 @@ void diagnose_put(struct text *text, enum diagnose_style style,
     text_put_literal(text, ": ");
     text_put_safe_str(text, problem->what);
     text_put_char(text, '\n');
-    put_source(text, problem);
+    put_source(text, printing, problem);
     if (problem->instead) {
         text_put_char(text, ' ');
         text_put_safe_str(text, problem->instead);
@@ -160,21 +160,21 @@ void diagnose_show(void *arg, const struct declaration_problem *problem)
     (*n)++;
     if (diagnose->max && *n > diagnose->max)
         return;
-    diagnose_put(&text, diagnose->style, problem);
-    output_put(stderr, text.start, text_len(&text));
+    diagnose_put(&text, diagnose->style, diagnose->printing, problem);
+    if (!text.error)
+        diagnose->print(diagnose->arg, text.start, text_len(&text));
 }
 
-int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, const char *path)
+int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, const char *path,
+                  struct error *error)
 {
-    struct error error = {0};
     uint64_t before = diagnose->n_errors;
-    int r;
+    int r = declarations_read(declarations, path, diagnose_show, diagnose, error);
 
-    r = declarations_read(declarations, path, diagnose_show, diagnose, &error);
-    if (r < 0 && diagnose->n_errors == before) {
+    if (r < 0 && diagnose->n_errors == before)
         diagnose->n_errors++;
-        cli_print_error(&error);
-    }
+    else
+        error_clear(error);
     return r;
 }
 
@@ -182,13 +182,16 @@ void diagnose_end(const struct diagnose *diagnose)
 {
     uint64_t errors = diagnose->n_errors - MIN(diagnose->n_errors, diagnose->max);
     uint64_t warnings = diagnose->n_warnings - MIN(diagnose->n_warnings, diagnose->max);
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
 
     if (!diagnose->max || errors + warnings == 0)
         return;
-    fprintf(stderr, ELLIPSIS " and ");
+    text_put_literal(&text, ELLIPSIS " and ");
     if (errors)
-        fprintf(stderr, "%" PRIu64 " more error%s%s", errors, errors > 1 ? "s" : "",
-                warnings ? ", " : "\n");
+        text_printf(&text, "%" PRIu64 " more error%s%s", errors, errors > 1 ? "s" : "",
+                    warnings ? ", " : "\n");
     if (warnings)
-        fprintf(stderr, "%" PRIu64 " more warning%s\n", warnings, warnings > 1 ? "s" : "");
+        text_printf(&text, "%" PRIu64 " more warning%s\n", warnings, warnings > 1 ? "s" : "");
+    if (!text.error)
+        diagnose->print(diagnose->arg, text.start, text_len(&text));
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "top/read.h"
+
+#include "base/clock_ns.h"
+#include "base/ticks.h"
+#include "live/window.h"
+#include "tracedir/manifest.h"
+
+static int open_trace(const char *path, const struct trace_options *options, struct trace **ret,
+                      struct error *error)
+{
+    struct trace_options with = *options;
+    int r;
+
+    with.reader.keep_going = with.is_live = true;
+    /* What was not recorded here has no host whose time it could have. */
+    with.host_time = manifest_probe(path);
+    r = trace_open(&path, 1, &with, ret, error);
+    if (r != -EINVAL || !with.host_time)
+        return r;
+    /* Nothing relates it to its host's clock: it has a timeline of its own. */
+    with.host_time = false;
+    error_clear(error);
+    return trace_open(&path, 1, &with, ret, error);
+}
+
+static int read_items(struct trace *trace, struct sink *sink, int64_t until, struct error *error)
+{
+    const struct item *items;
+    int r;
+
+    while ((r = trace_next(trace, &items)) > 0) {
+        int put = sink_put(sink, items, (unsigned)r);
+
+        if (put < 0) {
+            *error = sink->error;
+            return put;
+        }
+        if (items[r - 1].time > until)
+            return 0;
+    }
+    if (r < 0)
+        *error = trace->source->error;
+    return r;
+}
+
+int top_read_window(const char *path, const struct trace_options *options, struct top_model *model,
+                    int64_t from, int64_t until, struct error *error)
+{
+    struct trace *trace;
+    int64_t look_back;
+    int r = open_trace(path, options, &trace, error);
+
+    if (r < 0)
+        return r;
+    r = top_model_begin(model, trace, from, until);
+    if (r >= 0) {
+        look_back = top_model_look_back(
+            model, clock_from_ns(&model->clock, TOP_LOOK_BACK_MAX_S * NSEC_PER_SEC));
+        trace_seek(trace, from > INT64_MIN + look_back ? from - look_back : INT64_MIN);
+        r = read_items(trace, &model->sink, until, error);
+        r = top_model_end(model, r);
+    }
+    trace_free(trace);
+    return r;
+}
+
+int top_read_live_window(const char *path, const struct trace_options *options,
+                         struct top_model *model, int64_t from, int64_t until, struct error *error)
+{
+    struct watch_window window = {
+        .dir = path,
+        .from = from,
+        .to = until,
+        .look_back = top_model_look_back(model, (int64_t)(TOP_LOOK_BACK_MAX_S * NSEC_PER_SEC)),
+        .options = options,
+    };
+    struct watch_pass pass;
+    struct sink *const sinks[] = {&model->sink};
+    int r;
+
+    r = watch_window_open(&window, &pass);
+    if (r == 0)
+        r = top_model_begin(model, pass.trace, from, until);
+    if (r == 0) {
+        r = watch_window_put(&pass, sinks, 1);
+        r = top_model_end(model, r);
+        if (r < 0)
+            *error = model->sink.error;
+    }
+    /* What is damaged is left out; the rest was counted. */
+    if (pass.error.code < 0)
+        *error = pass.error;
+    watch_window_done(&pass);
+    return r;
+}
+
+int top_read_ends(const char *path, const struct trace_options *options, int64_t *ret_first,
+                  int64_t *ret_last, struct clock *ret_clock, struct error *error)
+{
+    const struct item *items;
+    int64_t first = TIME_UNKNOWN, last = TIME_UNKNOWN;
+    struct trace *trace;
+    int r = open_trace(path, options, &trace, error);
+
+    if (r < 0)
+        return r;
+    while ((r = trace_next(trace, &items)) > 0)
+        for (int i = 0; i < r; i++) {
+            if (items[i].kind != ITEM_EVENT)
+                continue;
+            if (first == TIME_UNKNOWN)
+                first = items[i].time;
+            last = items[i].time;
+        }
+    if (trace->n_inputs > 0)
+        *ret_clock = trace->inputs[0].origin->clock;
+    if (r < 0)
+        *error = trace->source->error;
+    trace_free(trace);
+    if (r < 0)
+        return r;
+    if (last == TIME_UNKNOWN)
+        return -ENODATA;
+    *ret_first = first;
+    *ret_last = last;
+    return 0;
+}
