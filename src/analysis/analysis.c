@@ -30,9 +30,8 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
         return -ENOMEM;
     if (coverage_is_filtered(coverage) && !analysis->ops->notes_filter &&
         result_add_note(ret_result,
-                        "the kernel recorded certain threads alone: what is not of a thread is "
-                        "there only while these ran, and has no rates and no shares of the time") <
-            0)
+                        "events of some threads are missing: what is not of a thread is there "
+                        "only while others ran, and has no rates and no shares of the time") < 0)
         return -ENOMEM;
     if (analysis->unplaced > 0 &&
         result_add_note(

@@ -133,9 +133,10 @@ int sched_add_notes(const struct sched *sched, struct result *result)
         is_filtered |= origin->pid_filter;
     }
     if (is_filtered &&
-        result_add_note(result, "a kernel recorded only some threads: what other threads and "
-                                "CPUs without them did is unknown; to see it, record without "
-                                "--host-threads, or trace-cmd's -F and -P") < 0)
+        result_add_note(result,
+                        "events of some threads are missing: what these did, and CPUs without the "
+                        "others, is unknown; to see it, record without --host-threads, "
+                        "set_event_pid, or trace-cmd's -F and -P") < 0)
         return -ENOMEM;
     if (has_kernel && !(events & (STATE_EVENT_WAKE | STATE_EVENT_WAKE_NEW)) &&
         result_add_note(result,

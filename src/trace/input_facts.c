@@ -313,7 +313,9 @@ int trace_input_facts(const struct trace_input *input,
     if (input->manifest && input->manifest->snapshot)
         put_snapshot(&facts, input->manifest->snapshot);
     if (!input->recorded && input->origin->pid_filter)
-        put(arg, "filtered", "only certain threads, as its events show");
+        put(arg, "filtered",
+            input->origin->lost_uncounted ? "perhaps only certain threads, as its events show"
+                                          : "only certain threads, as its events show");
     put_relation(&facts, input);
     if (input->origin->complete_from != 0) {
         struct text from = TEXT_IN_MEMORY;

@@ -56,7 +56,7 @@ static bool are_copies(const struct ftrace_files *files)
 }
 
 int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *files,
-                       struct cpu_set *ret)
+                       struct cpu_set *ret, struct left_out *ret_left_out)
 {
     struct catalogue catalogue = {0};
     struct left_out left_out = {0};
@@ -67,6 +67,7 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
     int r;
 
     *ret = (struct cpu_set){0};
+    *ret_left_out = left_out;
     if ((ctx->recorded && ctx->recorded->n_files > 0) || ctx->is_live || ctx->options->is_live ||
         !are_copies(files))
         return 0;
@@ -74,6 +75,7 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
                     &error);
     if (left_out_find_in(r, sources, n, &catalogue, &left_out) < 0)
         return -ENOMEM;
+    *ret_left_out = left_out;
     if (cpu_set_count(&left_out.named) == 0) {
         for (unsigned i = 0; i < files->n_raws; i++)
             last = MAX(last, (uint32_t)MAX(files->raws[i].cpu, 0));
@@ -107,4 +109,30 @@ int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing)
                             cpu_set_text(missing, CPU_SET_MAX, text, sizeof text),
                             n == 1 ? "was" : "were", n == 1 ? "it" : "them",
                             n == 1 ? "it" : "they");
+}
+
+int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_out *left_out)
+{
+    struct catalogue *catalogue = &ctx->trace->catalogue;
+
+    for (unsigned i = first; i < catalogue->n_origins; i++) {
+        struct origin *origin = catalogue->origins[i];
+
+        origin->threads_only |= left_out->threads == LEFT_OUT_SELECTED;
+        origin->pid_filter |=
+            left_out->threads == LEFT_OUT_FILTERED || left_out->threads == LEFT_OUT_UNSURE;
+        origin->lost_uncounted |= left_out->threads == LEFT_OUT_UNSURE;
+    }
+    ctx->trace->lost_uncounted |= left_out->threads == LEFT_OUT_UNSURE;
+    if (left_out->threads == LEFT_OUT_FILTERED)
+        return trace_note(ctx->trace,
+                          "%s: the kernel recorded certain threads alone, as its events show "
+                          "(set_event_pid, trace-cmd record -F or -P): what others did is unknown",
+                          ctx->path);
+    if (left_out->threads == LEFT_OUT_UNSURE)
+        return trace_note(ctx->trace,
+                          "%s: it may have events of certain threads alone: %u of %u switches "
+                          "are followed by others than they name; what others did is unknown",
+                          ctx->path, left_out->n_broken, left_out->n_switches);
+    return 0;
 }

@@ -12,8 +12,6 @@
 #include "event/value.h"
 
 #define EVENTS_MAX (1u << 17)
-/* Threads that have no event though a CPU switched to them, and that have: beyond, no more are noted. */
-#define BROKEN_MAX 4096u
 /* A CPU is named when it has so many points. A wake-up that is about to choose a CPU names the one where the thread ran last. */
 #define POINTS_ENOUGH 8u
 #define POINTS_NAMED 5u /* more than one event: what is damaged may name any */
@@ -21,7 +19,13 @@
 #define POINTS_UNSURE 1u
 #define SWITCHES_MIN 8u
 #define BROKEN_MIN 3u
-#define BROKEN_MIN_FILTER 2u
+#define BROKEN_MIN_FEW 2u
+/* One of so many switches at least: by L2, L3 and L4. */
+#define SELECTED_PART 4u
+#define FILTERED_PART 50u
+#define UNSURE_PART 20u
+#define AWAY_PART 10u    /* … and of the time */
+#define REFUTED_PART 10u /* one of so many at most */
 #define IDLE_THREAD 0
 /* After so long, a CPU has switched to what was put on it. */
 #define SETTLED_NS 20000000u
@@ -43,19 +47,27 @@ struct seen_cpu {
     int32_t from, to;
     unsigned points;
     int64_t named; /* when it had enough points */
+    int64_t first, last, switched;
+};
+
+struct seen_thread {
+    bool has_events;
+    bool has_own;    /* events other than switches and wake-ups */
+    unsigned broken; /* switches to it after which its CPU has an event of another thread */
+    unsigned
+        refuted; /* … and it has an event of its own later: the kernel's filter did not leave it out */
+    int64_t away; /* the time from these switches to that event */
 };
 
 struct search {
     struct seen_cpu cpus[LEFT_OUT_CPUS];
     struct arena arena;
     struct map roles;   /* by the number of a class, + 1 */
-    struct map threads; /* that have events: by number */
-    int32_t recent;     /* the last of them */
-    struct map own;     /* threads that have events other than switches and wake-ups: by number */
-    int32_t recent_own; /* the last of them */
-    struct map pairs;   /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
-    int32_t broken[BROKEN_MAX];
-    unsigned n_broken, n_switches;
+    struct map threads; /* by number: struct seen_thread */
+    int32_t recent_pid;
+    struct seen_thread *recent;
+    struct map pairs; /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
+    unsigned n_switches;
     int64_t last;
     struct clock clock;
 };
@@ -102,13 +114,30 @@ static const struct class_role *get_role(struct search *search, const struct eve
     return role;
 }
 
-/* Adds PID to THREADS; RECENT: what was added last. */
-static int note_thread(struct map *threads, int32_t *recent, int32_t pid)
+/* NULL: memory is out. */
+static struct seen_thread *get_thread(struct search *search, int32_t pid)
 {
-    if (pid == *recent || pid == PID_UNKNOWN)
-        return 0;
-    *recent = pid;
-    return map_get(threads, thread_key(pid)) ? 0 : map_put(threads, thread_key(pid), threads);
+    struct seen_thread *thread;
+
+    if (search->recent && search->recent_pid == pid)
+        return search->recent;
+    thread = map_get(&search->threads, thread_key(pid));
+    if (!thread) {
+        thread = arena_alloc(&search->arena, sizeof *thread);
+        if (!thread || map_put(&search->threads, thread_key(pid), thread) < 0)
+            return NULL;
+        *thread = (struct seen_thread){0};
+    }
+    search->recent_pid = pid;
+    search->recent = thread;
+    return thread;
+}
+
+static bool has_own(const struct search *search, int32_t pid)
+{
+    const struct seen_thread *thread = map_get(&search->threads, thread_key(pid));
+
+    return thread && thread->has_own;
 }
 
 /* L3. */
@@ -134,18 +163,44 @@ static void name_cpu(struct search *search, int64_t number, unsigned points, int
     cpu->points += cpu->points < POINTS_ENOUGH ? points : 0;
 }
 
-/* L2. CPU has an event of thread PID. */
-static void follow(struct search *search, struct seen_cpu *cpu, int32_t pid, bool is_switch)
+/* L2. CPU has an event of thread PID at TIME. */
+static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int64_t time,
+                  bool is_switch)
 {
+    struct seen_thread *thread;
+
     if (!cpu->is_after_switch)
-        return;
+        return 0;
     /* A thread that leaves its CPU has some events after the switch. */
     if (pid == cpu->from && pid != cpu->to && !is_switch)
-        return;
+        return 0;
     cpu->is_after_switch = false;
-    if (pid != cpu->to && pid != PID_UNKNOWN && cpu->to != PID_UNKNOWN &&
-        search->n_broken < BROKEN_MAX)
-        search->broken[search->n_broken++] = cpu->to;
+    if (pid == cpu->to || pid == PID_UNKNOWN || cpu->to == PID_UNKNOWN)
+        return 0;
+    thread = get_thread(search, cpu->to);
+    if (!thread)
+        return -ENOMEM;
+    thread->broken++;
+    thread->away += MAX(ticks_between(cpu->switched, time), 0);
+    return 0;
+}
+
+/* ITEM is an event of its thread; IS_OF_TWO: as in struct class_role. */
+static int note_thread(struct search *search, const struct item *item, bool is_of_two)
+{
+    struct seen_thread *thread;
+
+    if (item->pid == PID_UNKNOWN)
+        return 0;
+    thread = get_thread(search, item->pid);
+    if (!thread)
+        return -ENOMEM;
+    thread->has_events = true;
+    if (!is_of_two) {
+        thread->has_own = true;
+        thread->refuted = thread->broken;
+    }
+    return 0;
 }
 
 static int put_event(struct search *search, const struct item *item)
@@ -153,20 +208,24 @@ static int put_event(struct search *search, const struct item *item)
     const struct class_role *role = get_role(search, item->class);
     struct seen_cpu *cpu;
 
-    if (!role || note_thread(&search->threads, &search->recent, item->pid) < 0)
+    if (!role || note_thread(search, item, role->is_of_two) < 0)
         return -ENOMEM;
-    if (role->is_of_two
-            ? note_pair(search, item->pid, (int32_t)item_value(item, (unsigned)role->second).i) < 0
-            : note_thread(&search->own, &search->recent_own, item->pid) < 0)
+    if (role->is_of_two &&
+        note_pair(search, item->pid, (int32_t)item_value(item, (unsigned)role->second).i) < 0)
         return -ENOMEM;
     if (item->cpu < 0 || item->cpu >= (int32_t)LEFT_OUT_CPUS)
         return 0;
     cpu = &search->cpus[item->cpu];
+    if (!cpu->has_events)
+        cpu->first = item->time;
+    cpu->last = item->time;
     cpu->has_events = true;
-    follow(search, cpu, item->pid, role->kind == ROLE_SWITCH);
+    if (follow(search, cpu, item->pid, item->time, role->kind == ROLE_SWITCH) < 0)
+        return -ENOMEM;
     if (role->kind == ROLE_SWITCH) {
         search->n_switches++;
         cpu->is_after_switch = true;
+        cpu->switched = item->time;
         cpu->from = (int32_t)item_value(item, (unsigned)role->first).i;
         cpu->to = (int32_t)item_value(item, (unsigned)role->second).i;
     } else if (role->kind != ROLE_OTHER) {
@@ -208,59 +267,104 @@ static int look_through(struct search *search, struct source *source, unsigned m
     return r == -ENOMEM ? r : 0;
 }
 
-/* L3. */
-static bool is_filtered(const struct search *search)
+/* What the switches come to that are not followed by the thread that they name. */
+struct broken {
+    unsigned n;
+    unsigned absent;  /* … and the thread has no event */
+    unsigned idle;    /* of these, to the idle thread */
+    unsigned seen;    /* … the thread has switches and wake-ups alone */
+    unsigned refuted; /* as in struct seen_thread */
+    double away;      /* the time with threads that have no event, as a share of that of all CPUs */
+};
+
+static void count_broken(const struct search *search, struct broken *ret)
 {
+    double away = 0, total = 0;
     size_t iter = 0;
-    bool is_seen = false;
-    bool has_others = false;
     uint64_t key;
     void *value;
 
-    if (search->n_broken < BROKEN_MIN_FILTER)
-        return false;
-    for (unsigned i = 0; i < search->n_broken; i++) {
-        if (map_get(&search->own, thread_key(search->broken[i])))
-            return false;
-        is_seen |= map_get(&search->threads, thread_key(search->broken[i])) != NULL;
+    *ret = (struct broken){0};
+    while (map_next(&search->threads, &iter, &key, &value)) {
+        const struct seen_thread *thread = value;
+
+        ret->n += thread->broken;
+        ret->refuted += thread->refuted;
+        if (!thread->has_events) {
+            ret->absent += thread->broken;
+            ret->idle += key == thread_key(IDLE_THREAD) ? thread->broken : 0;
+            away += (double)thread->away;
+        } else if (!thread->has_own) {
+            ret->seen += thread->broken;
+        }
     }
+    for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
+        if (search->cpus[i].has_events)
+            total += (double)ticks_between(search->cpus[i].first, search->cpus[i].last);
+    ret->away = total > 0 ? away / total : 0;
+}
+
+/* L3. */
+static bool is_filtered(const struct search *search, const struct broken *broken)
+{
+    unsigned n = broken->seen + broken->absent;
+    bool has_others = false;
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
     /* Threads that are hidden from who recorded have no event at all. */
-    if (!is_seen)
+    if (broken->seen == 0 || n < BROKEN_MIN_FEW || n < search->n_switches / FILTERED_PART ||
+        broken->refuted > broken->seen / REFUTED_PART)
         return false;
     while (map_next(&search->pairs, &iter, &key, &value)) {
-        bool is_own = map_get(&search->own, thread_key((int32_t)((key - 1) >> 32)));
+        bool is_own = has_own(search, (int32_t)((key - 1) >> 32));
 
-        if (!is_own && !map_get(&search->own, thread_key((int32_t)(key - 1))))
+        if (!is_own && !has_own(search, (int32_t)(key - 1)))
             return false;
         has_others |= !is_own;
     }
     return has_others;
 }
 
+/* L4. */
+static bool is_unsure(const struct search *search, const struct broken *broken)
+{
+    return broken->seen + broken->absent >= BROKEN_MIN_FEW &&
+           (broken->n >= search->n_switches / UNSURE_PART || broken->away >= 1.0 / AWAY_PART ||
+            broken->idle >= BROKEN_MIN);
+}
+
+static void judge_threads(const struct search *search, struct left_out *ret)
+{
+    struct broken broken;
+
+    count_broken(search, &broken);
+    ret->n_switches = search->n_switches;
+    ret->n_broken = broken.n;
+    if (is_filtered(search, &broken))
+        ret->threads = LEFT_OUT_FILTERED;
+    else if (broken.absent >= BROKEN_MIN && broken.absent >= broken.n / 10 * 9 &&
+             broken.absent >= search->n_switches / SELECTED_PART)
+        ret->threads = LEFT_OUT_SELECTED;
+    else if (is_unsure(search, &broken))
+        ret->threads = LEFT_OUT_UNSURE;
+}
+
 static void judge(const struct search *search, struct left_out *ret)
 {
     int64_t settled =
         search->clock.hz > 0 ? clock_from_ns(&search->clock, SETTLED_NS) : SETTLED_TICKS;
-    unsigned n_absent = 0;
-    bool is_idle_absent = false;
 
     *ret = (struct left_out){0};
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
         if (search->cpus[i].points >= POINTS_NAMED)
             cpu_set_add(&ret->named, i);
-    ret->filtered = is_filtered(search);
-    if (ret->filtered)
+    judge_threads(search, ret);
+    if (ret->threads == LEFT_OUT_SELECTED || ret->threads == LEFT_OUT_FILTERED ||
+        search->n_switches < SWITCHES_MIN)
         return;
-    for (unsigned i = 0; i < search->n_broken; i++) {
-        bool is_absent = !map_get(&search->threads, thread_key(search->broken[i]));
-
-        n_absent += is_absent;
-        is_idle_absent |= is_absent && search->broken[i] == IDLE_THREAD;
-    }
-    ret->threads = n_absent >= BROKEN_MIN && n_absent >= search->n_broken / 10 * 9 &&
-                   (is_idle_absent || n_absent >= MIN(search->n_switches, BROKEN_MAX) / 2);
-    for (unsigned i = 0; i < LEFT_OUT_CPUS && !ret->threads && search->n_switches >= SWITCHES_MIN;
-         i++) {
+    for (unsigned i = 0; i < LEFT_OUT_CPUS; i++) {
         const struct seen_cpu *cpu = &search->cpus[i];
 
         if (!cpu->has_events && cpu->points >= POINTS_ENOUGH &&
@@ -276,7 +380,6 @@ int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
 
     if (!search)
         return -ENOMEM;
-    search->recent = search->recent_own = PID_UNKNOWN;
     search->last = TIME_UNKNOWN;
     for (unsigned i = 0; i < n && r == 0; i++)
         r = look_through(search, sources[i], EVENTS_MAX / n);
@@ -284,7 +387,6 @@ int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
         judge(search, ret);
     map_done(&search->roles);
     map_done(&search->threads);
-    map_done(&search->own);
     map_done(&search->pairs);
     arena_done(&search->arena);
     free(search);

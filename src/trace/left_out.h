@@ -6,13 +6,15 @@
  *
  *  L1  A CPU is left out if a thread was put on it, by a wake-up or a move, and it has no event itself: where switches are in the
  *      trace, one of them would follow. It must have been named twice, 20 ms before the end of what is looked through.
- *  L2  Only some threads are there if CPUs switch to threads that have no event: a thread leaves a CPU by a switch of its own. So must three
- *      switches at least, nine of ten of those after which the CPU has events of another thread, and either half of all switches or
- *      one to the idle thread: a thread that alone was hidden leaves the states of others true.
+ *  L2  Only selected threads are there if CPUs switch to threads that have no event: a thread leaves a CPU by a switch of its own. So
+ *      must one switch of four, three at least, nine of ten of those after which the CPU has events of another thread. Of a whole
+ *      machine one of sixty does, to threads that its kernel hides from who recorded: the states of others are true.
  *  L3  The kernel's own filter of threads (set_event_pid, trace-cmd record -F and -P) leaves the events of some threads, and the switches
- *      and wake-ups between these and others. So all switches and wake-ups have such a thread, which is one with other events; and at
- *      least two switches to threads that have none are followed by events of others on their CPU, one of them to a thread that has
- *      events, and none to a thread that has such ones.
+ *      and wake-ups between these and others. So all switches and wake-ups have such a thread, which is one with other events; and one
+ *      switch of fifty, two at least, to threads that have none is followed by events of others on its CPU, one of them to a thread
+ *      that has events. Hardly one is to a thread that has other events later: a thread that ends is left out from then on.
+ *  L4  It cannot be told where two switches are not followed by their threads, which have no event or only switches and wake-ups, and
+ *      that is so of one switch of twenty, such threads are on their CPUs for a tenth of the time, or the idle thread is one of them.
  *
  * A selection that leaves no such trace is not found. */
 
@@ -20,12 +22,20 @@
 #include "event/catalogue.h"
 #include "event/source.h"
 
+enum left_out_threads {
+    LEFT_OUT_NONE,     /* all threads are there, as far as the events show */
+    LEFT_OUT_SELECTED, /* by L2; then CPUs are not looked for */
+    LEFT_OUT_FILTERED, /* by L3; then neither */
+    LEFT_OUT_UNSURE,   /* by L4 */
+};
+
 struct left_out {
     struct cpu_set
         named; /* threads were put on these CPUs, whether they have events or not; below LEFT_OUT_CPUS */
     struct cpu_set cpus; /* of these, by L1 */
-    bool threads;        /* then no CPUs */
-    bool filtered;       /* by L3: then neither */
+    enum left_out_threads threads;
+    unsigned n_switches,
+        n_broken; /* after which the CPU has an event of another thread than the switch names */
 };
 
 #define LEFT_OUT_CPUS 1024u

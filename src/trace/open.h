@@ -66,12 +66,16 @@ bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file
                           bool *ret_is_missing, uint64_t *ret_bytes);
 /* The CPUs that the manifest says were recorded, if data of some may be missing. */
 void known_cpus_recorded(const struct open_ctx *ctx, struct cpu_set *ret);
-/* The CPUs of a kernel of which there is no file in FILES, where the recorder did not state which it wrote. -ENOMEM. */
+/* The CPUs of a kernel of which there is no file in FILES, where the recorder did not state which it wrote; what else was left out.
+ * -ENOMEM. */
 struct ftrace_files;
+struct left_out;
 int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *files,
-                       struct cpu_set *ret);
+                       struct cpu_set *ret, struct left_out *ret_left_out);
 /* Notes that there are no data of the CPUs in MISSING, and sets ctx->is_cut, unless there are none. -ENOMEM. */
 int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing);
+/* Notes that threads were left out of the origins from FIRST on, by LEFT_OUT, and marks these, unless none were. -ENOMEM. */
+int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_out *left_out);
 /* Adds a source without items to CTX. -ENOMEM. */
 int open_nothing(struct open_ctx *ctx);
 /* Adds a loss of unknown size after the last item of the last of ctx's sources; where it has none, at the begin of the recording.

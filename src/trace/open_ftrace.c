@@ -105,19 +105,6 @@ static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret
     return left_out_find_in(r, sources, n, &catalogue, ret);
 }
 
-/* The kernel recorded some threads, from the origin FIRST on. -ENOMEM. */
-static int note_filtered(struct open_ctx *ctx, unsigned first)
-{
-    struct catalogue *catalogue = &ctx->trace->catalogue;
-
-    for (unsigned i = first; i < catalogue->n_origins; i++)
-        catalogue->origins[i]->pid_filter = true;
-    return trace_note(ctx->trace,
-                      "%s: the kernel recorded certain threads alone, as its events show "
-                      "(trace-cmd record -F or -P): what others did is unknown",
-                      ctx->path);
-}
-
 int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
@@ -140,7 +127,7 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
         return r;
     tell_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
-    r = left_out.filtered ? note_filtered(ctx, first_origin) : 0;
+    r = known_threads_note(ctx, first_origin, &left_out);
     return r < 0 ? r : known_cpus_note(ctx, &left_out.cpus);
 }
 
@@ -193,9 +180,9 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
-    kernel_text_leave_out(source, &left_out.cpus, left_out.threads);
+    kernel_text_leave_out(source, &left_out.cpus, left_out.threads == LEFT_OUT_SELECTED);
     r = open_ctx_add(ctx, source);
-    return r >= 0 && left_out.filtered ? note_filtered(ctx, first_origin) : r;
+    return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }
 
 /* Events with equal times are ordered by CPU, whatever the order of the paths. */
@@ -237,13 +224,13 @@ static bool cpu_of_file(const struct manifest_file *file, const char *path, uint
            cpu_file_cpu(file->path + len + 1, ret_cpu);
 }
 
-/* Marks what is missing of what the recorder wrote, which was noted before. -ENOMEM. */
-static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files)
+/* Marks what is missing of what the recorder wrote, which was noted before; what was left out otherwise. -ENOMEM. */
+static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files, struct left_out *ret)
 {
     const struct manifest_source *recorded = ctx->recorded;
     struct cpu_set missing;
 
-    if (known_cpus_missing(ctx, files, &missing) < 0 || known_cpus_note(ctx, &missing) < 0)
+    if (known_cpus_missing(ctx, files, &missing, ret) < 0 || known_cpus_note(ctx, &missing) < 0)
         return -ENOMEM;
     for (uint32_t cpu = cpu_set_next(&missing, 0); cpu < CPU_SET_MAX;
          cpu = cpu_set_next(&missing, cpu + 1)) {
@@ -279,12 +266,16 @@ static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files)
 int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
+    unsigned first_origin = ctx->trace->catalogue.n_origins;
+    struct left_out left_out;
     int r;
 
     r = ftrace_find(ctx->path, ctx->options->tracefs, &files, error);
     if (r >= 0)
-        r = mark_cuts(ctx, &files);
-    return r < 0 ? r : open_files(ctx, &files, error);
+        r = mark_cuts(ctx, &files, &left_out);
+    if (r >= 0)
+        r = open_files(ctx, &files, error);
+    return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }
 
 /* Finds the tree that decodes the pages of PATH. */

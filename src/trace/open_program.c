@@ -86,8 +86,8 @@ int open_ctf_dir(struct open_ctx *ctx, struct error *error)
         /* Of perf (format/ctf/trace.c). */
         if (origin->lost_uncounted && find_left_out(ctx, dirs, &options, &left_out) < 0)
             return error_set(error, -ENOMEM, NULL, "out of memory");
-        origin->threads_only |= left_out.threads;
-        if (known_cpus_note(ctx, &left_out.cpus) < 0)
+        if (known_threads_note(ctx, first_origin, &left_out) < 0 ||
+            known_cpus_note(ctx, &left_out.cpus) < 0)
             return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     if (!ctx->recorded || !ctx->is_cut || !lacks_stream(ctx))

@@ -619,8 +619,9 @@ const struct catalogue *trace_classes(const struct trace *trace)
 /* What an export keeps that the reader of the trace itself says. */
 static const char *export_hint(const struct origin *origin)
 {
-    return origin->threads_only &&
-                   (strcmp(origin->format, "ctf") == 0 || strcmp(origin->format, "trace.dat") == 0)
+    return origin->threads_only && (strcmp(origin->format, "ctf") == 0 ||
+                                    strcmp(origin->format, "trace.dat") == 0 ||
+                                    strcmp(origin->format, "ftrace") == 0)
                ? "certain threads alone were recorded: what these and others did meanwhile is "
                  "unknown"
                : NULL;

@@ -532,7 +532,7 @@ END
 done >some.txt
 "$strata" export --to trace.dat -o some.dat some.txt 2>err || fail "$(cat err)"
 for trace in some.txt some.dat; do
-    "$strata" sched -f json $trace 2>err | jq -c '[.rows[].key.pid], (.notes | map(select(contains("only some threads"))) | length)' >got
+    "$strata" sched -f json $trace 2>err | jq -c '[.rows[].key.pid], (.notes | map(select(contains("events of some threads are missing"))) | length)' >got
     printf '%s\n' '[10]' 1 | diff - got || fail "$trace"
     grep -q 'the kernel recorded certain threads alone' err || fail "$trace: $(cat err)"
     "$strata" info $trace 2>err | grep -q 'filtered  *only certain threads' || fail "$trace: no fact"
@@ -542,10 +542,53 @@ for trace in some.txt some.dat; do
         rule="a: sched:sched_waking -> sched:sched_switch by ${place%:*}"
         [ "$place" = cpu:null ] || rule='a: sched_stat_runtime -> sched:sched_switch by thread'
         "$strata" latency -f json -p "$rule" $trace 2>err |
-            jq -c '(.rows[] | .n, (.rate | type)), (.notes | any(startswith("the kernel recorded certain threads alone")))' >got
+            jq -c '(.rows[] | .n, (.rate | type)), (.notes | any(startswith("events of some threads are missing")))' >got
         printf '%s\n' 5 "\"${place#*:}\"" true | diff - got || fail "$trace: $place"
     done
 done
+# With the option event-fork: a thread that has ended is left out from then on, though its last switch may be there.
+cat some.txt - >ended.txt <<'END'
+ own-10 [000] d... 100.006100: sched_switch: prev_comm=own prev_pid=10 prev_prio=120 prev_state=S ==> next_comm=son next_pid=11 next_prio=120
+ son-11 [000] d... 100.006200: sched_stat_runtime: comm=son pid=11 runtime=1000 [ns]
+ son-11 [000] d... 100.006300: sched_switch: prev_comm=son prev_pid=11 prev_prio=120 prev_state=R ==> next_comm=own next_pid=10 next_prio=120
+ own-10 [000] d... 100.006400: sched_switch: prev_comm=own prev_pid=10 prev_prio=120 prev_state=S ==> next_comm=son next_pid=11 next_prio=120
+ o-20 [000] d... 100.006500: sched_switch: prev_comm=o prev_pid=20 prev_prio=120 prev_state=R ==> next_comm=own next_pid=10 next_prio=120
+ own-10 [000] d... 100.006600: sched_stat_runtime: comm=own pid=10 runtime=1000 [ns]
+END
+"$strata" info ended.txt 2>err | grep -q 'filtered  *only certain threads' || fail "a thread that ended"
+
+# A kernel may hide threads from who records; whether that is so, or some were selected, shows how often the CPUs switch to others.
+# hidden N: 200 switches, of which N are to thread 69, after which thread 11 has the next event, and one to the idle thread.
+hidden() {
+    awk -v n="$1" 'BEGIN {
+        for (i = 0; i < 200; i++) {
+            t = i / 1000; a = 11 + i % 2; to = i % 2 ? 11 : 12
+            if (i % 2 && i < 2 * n) to = 69
+            if (i == 199) to = 0
+            printf " t-%d [000] d.h. %.6f: irq_handler_entry: irq=5 name=x\n t-%d [000] d.h. %.6f: irq_handler_exit: irq=5 ret=handled\n", a, 10 + t, a, 10.0001 + t
+            printf " t-%d [000] d... %.6f: sched_switch: prev_comm=t prev_pid=%d prev_prio=120 prev_state=R ==> next_comm=t next_pid=%d next_prio=120\n", a, 10.0002 + t, a, to
+        }
+        printf " t-11 [000] d... %.6f: sched_stat_runtime: comm=t pid=11 runtime=1000 [ns]\n", 10.2
+    }'
+}
+case="threads that are hidden"
+hidden 3 >few.txt
+"$strata" sched few.txt >out 2>err || fail "$(cat err)"
+! grep -q 'certain threads' err || fail "$(cat err)"
+"$strata" info few.txt 2>/dev/null | grep -qx '  lost  *nothing' || fail "$("$strata" info few.txt)"
+[ "$("$strata" irq -f json few.txt | jq -c '[.rows[].rate | type]')" = '["number"]' ] || fail "$("$strata" irq few.txt)"
+case="it cannot be told whether threads were selected"
+hidden 20 >unsure.txt
+"$strata" sched unsure.txt >out 2>err || fail "$(cat err)"
+grep -qx 'strata: unsure.txt: it may have events of certain threads alone: 21 of 200 switches are followed by others than they name; what others did is unknown' err || fail "$(cat err)"
+"$strata" info unsure.txt 2>/dev/null | grep -qx '  lost  *unknown: the file does not say' || fail "$("$strata" info unsure.txt)"
+"$strata" info unsure.txt 2>/dev/null | grep -q '  filtered  *perhaps only certain threads' || fail "$("$strata" info unsure.txt)"
+[ "$("$strata" irq -f json unsure.txt 2>/dev/null | jq -c '[.rows[].rate], (.notes | any(startswith("events of some threads are missing")))' | paste -sd' ')" = '[null] true' ] ||
+    fail "$("$strata" irq unsure.txt 2>&1)"
+! "$strata" irq --strict unsure.txt >out 2>&1 || fail "--strict"
+hidden 60 >selected.txt
+! "$strata" sched selected.txt >out 2>err || fail "selected: $(cat out)"
+
 # Times have microseconds, so that a duration may be wrong by one; with nanoseconds, it is exact.
 case="durations of microseconds"
 sed 's/\(\.[0-9]\{6\}\): /\1000: /' some.txt >exact.txt
