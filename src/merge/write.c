@@ -347,7 +347,7 @@ static int put_xen(struct dir *directory, const struct merge_source *source,
 static void put_moments(const struct merge *merge, const struct merge_source *source,
                         struct manifest_source *out)
 {
-    struct manifest_moment *moments[] = {&out->began, &out->ended};
+    struct manifest_moment *moments[] = {&out->began, &out->ended, &out->came, &out->left};
 
     if (merge->domains[source->domain].is_host &&
         source->domain == merge->sources[merge->reference].domain)

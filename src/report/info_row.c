@@ -219,7 +219,7 @@ static void add_fact(void *arg, const char *key, const char *value)
     } else if (strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
         value = trace_complete_text(losses->events, losses->uncounted > 0, text);
     } else if ((is_damaged(target->info) ||
-                (source && (source->lost_uncounted || !source->complete))) &&
+                (source && (manifest_source_lost_more(source) || !source->complete))) &&
                strcmp(key, "lost in all") == 0) {
         snprintf(text, sizeof text, "unknown; %s by the recorder's count", value);
         value = text;

@@ -8,6 +8,7 @@ struct relate {
     struct transform each;
     const struct clock_map *clock_map;
     struct clock_map_piece piece; /* that the last time was in; mostly the next is, too */
+    int64_t since;                /* of losses without a start */
     uint32_t error_ns;            /* without a relation */
 };
 
@@ -31,8 +32,12 @@ static void relate_times(struct transform *each, struct item *items, unsigned n)
             items[i].clock_part = relate->piece.part;
         }
         items[i].error_ns = (uint32_t)MIN(error, (int64_t)UINT32_MAX);
-        if (unlikely(items[i].kind == ITEM_LOSS && items[i].since != TIME_UNKNOWN))
+        if (likely(items[i].kind != ITEM_LOSS))
+            continue;
+        if (items[i].since != TIME_UNKNOWN)
             items[i].since = convert(relate, items[i].since, &error);
+        else if (relate->since != TIME_UNKNOWN && items[i].time != TIME_UNKNOWN)
+            items[i].since = MIN(relate->since, items[i].time);
     }
 }
 
@@ -80,11 +85,12 @@ static int open_stage(struct source *source, const struct relate *as, struct sou
     return transform_open(source, &relate->each, ret_source);
 }
 
-int clock_convert_open(struct source *source, const struct clock_map *clock_map,
+int clock_convert_open(struct source *source, const struct clock_map *clock_map, int64_t since,
                        struct source **ret_source)
 {
     const struct relate relate = {.each = {relate_times, relate_free, relate_input_time},
-                                  .clock_map = clock_map};
+                                  .clock_map = clock_map,
+                                  .since = since};
 
     return open_stage(source, &relate, ret_source);
 }

@@ -8,8 +8,8 @@
 
 /* Takes ownership of SOURCE, also on failure (-ENOMEM); CLOCK_MAP is borrowed. Converts items' times,
  * and the start times of losses, to the host's clock and sets `error_ns`. Keeps the order of items. The
- * caller changes the clocks of the origins. */
-int clock_convert_open(struct source *source, const struct clock_map *clock_map,
+ * caller changes the clocks of the origins. A loss without a start begins at SINCE, in ns of the host's clock, or TIME_UNKNOWN. */
+int clock_convert_open(struct source *source, const struct clock_map *clock_map, int64_t since,
                        struct source **ret_source);
 
 /* The same for times that are the host's as they are, but may be wrong by ERROR_NS. */

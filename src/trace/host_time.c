@@ -462,6 +462,8 @@ static int check_hosts(struct trace *trace, struct error *error)
 
 static int put_on_timeline(struct trace *trace, struct trace_input *input)
 {
+    int64_t came = input->recorded ? input->recorded->came.monotonic_ns : 0;
+
     for (unsigned i = 0; i < input->n_origins; i++)
         trace->catalogue.origins[input->first_origin + i]->clock =
             (struct clock){"monotonic", NANOSECONDS};
@@ -475,7 +477,8 @@ static int put_on_timeline(struct trace *trace, struct trace_input *input)
 
         input->sources[i] = NULL;
         r = input->clock_map
-                ? clock_convert_open(source, input->clock_map, &input->sources[i])
+                ? clock_convert_open(source, input->clock_map, came ? came : TIME_UNKNOWN,
+                                     &input->sources[i])
                 : clock_convert_error_open(source, input->host_error_ns, &input->sources[i]);
         if (r < 0)
             return r;

@@ -204,9 +204,12 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
         put_known(facts, "host", source->host->name);
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
+    put_moment(facts, "came by migration", &source->came);
+    put_moment(facts, "left by migration", &source->left);
     facts->put(facts->arg, "complete",
-               source->complete ? trace_complete_text(source->lost, source->lost_uncounted, text)
-                                : "no");
+               source->complete
+                   ? trace_complete_text(source->lost, manifest_source_lost_more(source), text)
+                   : "no");
     if (source->pid_filter)
         facts->put(facts->arg, "filtered",
                    "only the threads of what was recorded (--host-threads)");

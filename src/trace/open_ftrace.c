@@ -257,8 +257,10 @@ static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files, struct le
         /* A link or a directory may be there. */
         raw->is_missing |= is_missing;
     }
-    for (unsigned i = 0; recorded && i < files->n_raws; i++)
+    for (unsigned i = 0; recorded && i < files->n_raws; i++) {
         files->raws[i].is_unfinished = recorded->lost_uncounted || ctx->is_unfinished;
+        files->raws[i].is_late = recorded->came.realtime_ns != 0;
+    }
     qsort(files->raws, files->n_raws, sizeof *files->raws, compare_cpus);
     return 0;
 }

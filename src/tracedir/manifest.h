@@ -21,7 +21,7 @@
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
  *         "files": {"xen/trace.raw": 81920, "xen/events": 4711},
- *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
+ *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…}, "came": {…},
  *         "lost": 5, "lost_at_end": 2, "lost_uncounted": true, "complete": true, "pid_filter": true, "problems": ["…"]}],
  *      "snapshot": {"reason": "trigger", "trigger": "qmp:STOP", "what": "STOP {…}", "time": {…},
  *                   "repeats": 3, "also": ["exit"], "suppressed": 12}}
@@ -178,6 +178,9 @@ struct manifest_source {
     const struct manifest_file *files;    /* each once */
     struct manifest_moment began;
     struct manifest_moment ended;
+    /* When the machine of a guest came from another QEMU, by a migration, and when it left by one. What the guest did from its
+     * coming until the first event of each CPU, and from the last one until it left, was not recorded. */
+    struct manifest_moment came, left;
     uint64_t lost;        /* number of lost events, by the records and at the end */
     uint64_t lost_at_end; /* of these, lost after the last record, so that no record says so */
     unsigned n_files;     /* 0: not known */
@@ -204,6 +207,12 @@ struct manifest_snapshot {
 static inline bool manifest_source_has_events(const struct manifest_source *source)
 {
     return strcmp(source->kind, MANIFEST_NO_EVENTS) != 0;
+}
+
+/* True if more was lost than `lost` counts. */
+static inline bool manifest_source_lost_more(const struct manifest_source *source)
+{
+    return source->lost_uncounted || source->came.realtime_ns != 0;
 }
 
 /* True if nothing more will be written, however it ended. */

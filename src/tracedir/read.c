@@ -361,6 +361,8 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->files = get_files(reader, json, &source->n_files);
     source->began = get_moment(reader, json, "began");
     source->ended = get_moment(reader, json, "ended");
+    source->came = get_moment(reader, json, "came");
+    source->left = get_moment(reader, json, "left");
     source->lost_known = json_object_get(json, "lost") != NULL;
     source->lost = (uint64_t)get_number(reader, json, "lost", INT64_MAX);
     source->lost_at_end = (uint64_t)get_number(reader, json, "lost_at_end", INT64_MAX);

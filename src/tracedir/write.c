@@ -244,6 +244,8 @@ static int append_source(json_t *list, const struct manifest_source *source)
         r |= set_files(json, source->files, source->n_files);
     r |= set_moment(json, "began", &source->began);
     r |= set_moment(json, "ended", &source->ended);
+    r |= set_moment(json, "came", &source->came);
+    r |= set_moment(json, "left", &source->left);
     if (source->lost_known)
         r |= json_object_set_new(json, "lost",
                                  json_integer((int64_t)MIN(source->lost, (uint64_t)INT64_MAX)));

@@ -233,3 +233,24 @@ grep -Eq '^1000\.0[0-9]*  ±2[0-9]us hypervisor \[00[01]\]   d0v[01]            
 xen_manifest ''
 if "$strata" report --host-time xen >told 2>err; then fail 'moments without a bound were used'; fi
 grep -q 'does not state how its clock relates' err
+
+# ---- A guest that came from another QEMU ----
+
+# What it did from then until the first event of each CPU is a loss; on its own clock, from when is not known.
+cp -r trace came
+jq '(.sources[] | select(.name == "guest")) |= . + {came: {realtime_ns: 1795246302879548000, monotonic_ns: 1000001000000}, lost: 165892}' \
+    trace/trace.json >came/trace.json
+"$strata" report came --source guest --host-time -f json 2>err | jq -c 'select(has("lost")) | [.cpu, .lost, .since]' | head -n 2 | sort >told
+printf '%s\n' '[0,null,1000.001]' '[1,null,1000.001]' | cmp - told
+"$strata" report came --source guest -f json 2>err | jq -c 'select(has("lost")) | [.cpu, .lost, has("since")]' | head -n 2 | sort >told
+printf '%s\n' '[0,null,false]' '[1,null,false]' | cmp - told
+grep -qx 'strata: events were lost in 2 places, how many is not known; 165892 in all by the recorder'\''s count' err ||
+    { cat err >&2; exit 1; }
+"$strata" info came --source guest >told 2>err
+for fact in 'came by migration  *2026-11-21 07:31:42.879 UTC' 'complete  *no; an unknown number of events was lost' \
+    "lost in all  *unknown; 165892 by the recorder's count"; do
+    grep -qx "  $fact" told || { cat told err >&2; exit 1; }
+done
+# A window that begins later is not told of it again.
+"$strata" report came --source guest --host-time --from 1000.02 --until 1000.03 -f json 2>err | jq -c 'select(has("lost"))' >told
+[ ! -s told ] || { cat told >&2; exit 1; }

@@ -21,6 +21,24 @@ def recorded_machine(run, name, **arguments):
     return guest, out
 
 
+def losses(run, out):
+    """The losses of unknown size of the guest in OUT, by CPU."""
+    report = subprocess.run([run.strata, "report", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True)
+    items = [json.loads(line) for line in report.stdout.splitlines()]
+    return {item["cpu"]: item for item in items if "lost" in item}
+
+
+def check_losses(run, source_out, destination_out, came):
+    """What is in neither trace is lost in both: at the end of each CPU, and from when the machine came until each CPU's first event."""
+    at_end, at_begin = losses(run, source_out), losses(run, destination_out)
+    expect(set(at_end) == set(at_begin) == {0, 1}, at_end, at_begin)
+    expect(all(loss["lost"] is None for loss in (*at_end.values(), *at_begin.values())), at_end, at_begin)
+    expect(all(loss["since_ns"] == came for loss in at_begin.values()), at_begin, came)
+    for out in source_out, destination_out:
+        told = subprocess.run([run.strata, "info", out], stdout=subprocess.PIPE, check=True, text=True).stdout
+        expect("events were lost in 2 places, how many is not known" in told, told)
+
+
 def record_migration(run):
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
@@ -73,7 +91,11 @@ def record_migration(run):
     expect(before["guest"]["guest"]["boot_id"] == after["guest"]["guest"]["boot_id"], "another guest", before, after)
     expect(len(before["vmm"]["problems"]) == 1 and "was migrated" in before["vmm"]["problems"][0], before["vmm"])
     expect(len(before["guest"]["problems"]) == 1 and "was migrated before" in before["guest"]["problems"][0], before["guest"])
-    expect(all(one["complete"] and not one.get("problems") for one in after.values()), after)
+    expect(all(one["complete"] for one in after.values()) and not after["vmm"].get("problems"), after)
+    expect(len(after["guest"]["problems"]) == 1 and "came by a migration" in after["guest"]["problems"][0], after["guest"])
+    left, came = before["guest"]["left"]["monotonic_ns"], after["guest"]["came"]["monotonic_ns"]
+    expect("came" not in before["guest"] and "left" not in after["guest"] and left < came, before, after)
+    check_losses(run, source_out, destination_out, came)
 
     merged = os.path.join(run.folder("migration"), "merged")
     subprocess.run([run.strata, "merge", "-o", merged, source_out, destination_out], stdout=subprocess.DEVNULL, check=True)
@@ -92,6 +114,10 @@ def record_migration(run):
         expect(item["time_ns"] <= stopped["time_ns"] + error if at_source else item["time_ns"] >= resumed["time_ns"] - error,
                item, "is on the other side of", stopped, resumed)
     expect(stopped["time_ns"] < resumed["time_ns"], stopped, resumed)
+    expect(stopped["time_ns"] <= left + 1000000 and came <= resumed["time_ns"] + 1000000, left, came, stopped, resumed)
+    lost = [item for item in items if "lost" in item]
+    expect({(names[item["source"]], item["cpu"]) for item in lost} >= {(name, cpu) for name in ("guest", "guest-2") for cpu in (0, 1)},
+           lost)
     errors = sorted(item["error_ns"] for item in found.values())
     print(f"  {len(found)} marks of both machines are where they belong, within {errors[-1] / 1000:.0f} us")
 

@@ -193,7 +193,7 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     if (!guest->config.is_host)
         worst = worst_error(dir, guest);
     for (unsigned i = 0; i < guest->n_boots; i++)
-        is_open |= guest->boots[i].lost_uncounted;
+        is_open |= guest->boots[i].lost_uncounted || guest->boots[i].came.realtime_ns;
     if (worst >= 0)
         cli_message("  %-6s %" PRIu64 " event%s, %s, times within %s; Linux %s", guest->config.name,
                     progress->events, plural, record_lost_text(lost, is_open, text),

@@ -197,6 +197,7 @@ static void next_page(struct ftrace_cpu *cpu)
 {
     const struct ftrace_layout *layout = &cpu->capture->layout;
     const char *what;
+    bool is_late;
     int r;
 
     r = cpu->feed->next(cpu->feed, &cpu->page_start, &cpu->page_size, &cpu->page_offset,
@@ -225,9 +226,10 @@ static void next_page(struct ftrace_cpu *cpu)
         (cpu->sync_time == 0 ||
          ftrace_page_seems_to_begin(layout, cpu->page_start, cpu->page_size, cpu->sync_time)))
         cpu->sync_time = cpu->page.time;
-    if (cpu->page.missed)
+    is_late = cpu->feed->is_late && cpu->page_offset == 0;
+    if (cpu->page.missed || is_late)
         add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time),
-                 cpu->page.count_known ? cpu->page.n_missed : LOST_UNKNOWN, 0);
+                 cpu->page.count_known && !is_late ? cpu->page.n_missed : LOST_UNKNOWN, 0);
     cpu->in_page = true;
 }
 
@@ -611,7 +613,8 @@ static void note_begin(struct ftrace_cpu *cpu)
         return;
     time = time_of(cpu, MIN(load_u64_swap(head, capture->layout.swap), (uint64_t)INT64_MAX));
     capture->origin->last_begin = MAX(capture->origin->last_begin, time);
-    if (cpu->feed->is_cut || ftrace_page_is_after_loss(&capture->layout, head))
+    if (cpu->feed->is_cut || cpu->feed->is_late ||
+        ftrace_page_is_after_loss(&capture->layout, head))
         capture->origin->lost_begin = MAX(capture->origin->lost_begin, time);
 }
 

@@ -54,6 +54,7 @@ struct page_feed {
     void (*free)(struct page_feed *feed);
     bool is_cut;          /* there were more pages after the last one, or before the first */
     bool is_unfinished;   /* there may have been, which were never written */
+    bool is_late;         /* events before the first page are missing, which it does not say */
     uint64_t done, total; /* bytes, for progress; total 0: not known */
     const char *path;     /* for messages */
 };

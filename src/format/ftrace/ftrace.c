@@ -163,6 +163,7 @@ static int raw_open(const struct ftrace_raw *file, const struct ftrace_layout *l
     raw->feed.path = raw->input.path;
     raw->feed.is_cut = file->is_cut;
     raw->feed.is_unfinished = file->is_unfinished;
+    raw->feed.is_late = file->is_late;
     raw->feed.total = raw->input.size == UINT64_MAX ? 0 : raw->input.size;
     raw->layout = *layout;
     raw->in_place = true;

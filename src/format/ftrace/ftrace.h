@@ -25,6 +25,8 @@ struct ftrace_raw {
     bool is_cut, is_missing;
     /* The recorder did not write all that its kernel had: what came after the last page is not known. */
     bool is_unfinished;
+    /* The kernel was traced before, and what it recorded until the first page is not here: a loss at its begin. */
+    bool is_late;
 };
 
 /* Which files make a capture. All strings are owned (malloc). */

@@ -130,6 +130,35 @@ int guest_boot_pair(struct guest *guest, const struct guest_pair *pair, bool is_
     return guest_store_pair(&guest->store, pair, is_after_pause);
 }
 
+static struct manifest_moment moment_at(uint64_t ns)
+{
+    struct manifest_moment now = host_moment();
+    int64_t at = (int64_t)MIN(ns, (uint64_t)now.monotonic_ns);
+
+    return (struct manifest_moment){.monotonic_ns = at,
+                                    .realtime_ns = now.realtime_ns - (now.monotonic_ns - at)};
+}
+
+void guests_machine_came(struct guests *guests, uint64_t ns)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+
+        guest_boot(guest)->came = moment_at(ns);
+        guest_boot_problem(guest, "the virtual machine came by a migration: what the guest did "
+                                  "until its agent was set up again is not recorded");
+        guests->written = false;
+    }
+}
+
+void guests_machine_left(struct guests *guests, uint64_t ns)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        guest_boot(&guests->guests[i])->left = ns > 0 ? moment_at(ns) : (struct manifest_moment){0};
+        guests->written = false;
+    }
+}
+
 void guest_boots_done(struct guest *guest)
 {
     for (unsigned i = 0; i < guest->n_boots; i++) {

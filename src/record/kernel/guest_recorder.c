@@ -6,6 +6,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "record/kernel/guest_boot.h"
 #include "record/kernel/guests_manifest.h"
 #include "record/kernel/host_agent.h"
 #include "record/recording.h"
@@ -358,6 +359,16 @@ void guest_recorder_machine_stopped(struct recorder *recorder, uint64_t ns)
 void guest_recorder_machine_resumed(struct recorder *recorder, uint64_t ns)
 {
     guests_machine_resumed(&self_of(recorder)->guests, ns);
+}
+
+void guest_recorder_machine_came(struct recorder *recorder, uint64_t ns)
+{
+    guests_machine_came(&self_of(recorder)->guests, ns);
+}
+
+void guest_recorder_machine_left(struct recorder *recorder, uint64_t ns)
+{
+    guests_machine_left(&self_of(recorder)->guests, ns);
 }
 
 void guest_recorder_agent_closed(struct recorder *recorder)

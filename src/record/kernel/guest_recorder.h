@@ -43,6 +43,10 @@ int guest_recorder_join(struct recorder *recorder, struct recorder *machine, con
 /* The machine had stopped at NS of CLOCK_MONOTONIC; or it was still stopped at NS, and went on then. */
 void guest_recorder_machine_stopped(struct recorder *recorder, uint64_t ns);
 void guest_recorder_machine_resumed(struct recorder *recorder, uint64_t ns);
+/* A migration from another QEMU brought the machine, which went on here at NS; one took it away, and it had stopped at NS. 0: it
+ * has not left after all. */
+void guest_recorder_machine_came(struct recorder *recorder, uint64_t ns);
+void guest_recorder_machine_left(struct recorder *recorder, uint64_t ns);
 /* The agent has closed its port, or was killed. */
 void guest_recorder_agent_closed(struct recorder *recorder);
 /* Stops the tracing. What the agent still has is read. */

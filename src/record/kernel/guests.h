@@ -49,8 +49,9 @@ struct guest_boot {
     bool lost_uncounted; /* as in struct manifest_source */
     bool is_rewound;     /* it begins as the guest was set back to an earlier state */
     struct manifest_moment began, ended;
-    uint64_t first_event, last_event; /* times of the guest's clock, when it has ended; 0: none */
-    uint64_t lost_before;             /* of the guest's lost events, those of earlier boots */
+    struct manifest_moment came, left; /* as in struct manifest_source */
+    uint64_t first_event, last_event;  /* times of the guest's clock, when it has ended; 0: none */
+    uint64_t lost_before;              /* of the guest's lost events, those of earlier boots */
     uint64_t lost;
     char **problems;
     unsigned n_problems;

@@ -67,6 +67,8 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .guest = guest->config.virtio_trace ? NULL : &entry->guest,
         .began = boot->began,
         .ended = boot->ended,
+        .came = boot->came,
+        .left = boot->left,
         .lost_known = !guest->config.virtio_trace && (complete || !last),
         .lost = boot->ended.realtime_ns ? boot->lost : lost - MIN(boot->lost_before, lost),
         .lost_uncounted = boot->lost_uncounted,

@@ -71,6 +71,8 @@ struct qemu_recorder {
     bool is_ended;                 /* by the recorder, as the recording could not go on */
     bool is_stopping;              /* QEMU gets SIGTERM when the guest has sent the rest */
     unsigned n_halts;              /* of the monitor's, that are reported */
+    bool is_arrival_noted;         /* whether a migration brought the machine is known */
+    bool is_departure_noted;       /* a migration has taken it away, as the guest was told */
     unsigned n_resets;             /* of the monitor's, that are noted; … */
     unsigned boots_at_reset; /* … the boots of the guest at the last one; 0: not traced yet */
     uint64_t step_at;        /* when step() is due */
@@ -131,6 +133,8 @@ uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now);
 void qemu_report_halt(struct qemu_recorder *self);
 /* Notes which boot of the guest ends if the machine has been reset. */
 void qemu_note_reset(struct qemu_recorder *self);
+/* Tells the guest's recorder when a migration brought the machine here, or took it away. */
+void qemu_note_migration(struct qemu_recorder *self);
 /* Whether the guest was traced, and its agent has not returned since the machine was reset. */
 bool qemu_lost_agent(const struct qemu_recorder *self);
 /* What readers of the trace should know, at the end. */

@@ -284,6 +284,8 @@ static int64_t realtime_of(const json_t *timestamp)
 
 static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at)
 {
+    if (!is_paused && monitor->began_to_run == 0 && monitor->n_pauses == 0)
+        monitor->began_to_run = at;
     if (monitor->is_paused == is_paused)
         return;
     monitor->is_paused = monitor->wants_status = is_paused;

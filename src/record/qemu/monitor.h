@@ -46,6 +46,7 @@ struct qemu_monitor {
     bool wants_status;       /* send query-status when it is idle: why it is paused */
     bool is_migrating;       /* sends the rest of it: its status is asked for again */
     bool is_migrated;        /* its guest runs in another QEMU now */
+    uint64_t began_to_run;   /* the machine, by the first RESUME; 0: none came */
     uint64_t next_status;    /* when to ask for the status again, while it migrates */
     struct qemu_pause pause; /* the last one */
     unsigned n_pauses;       /* including one that has not ended … */

@@ -120,6 +120,8 @@ static void note_object(struct parse *parse, unsigned i)
     } else if (strcmp(setting->group, "name") == 0) {
         name = qemu_object_value(&parse->line, i, "guest");
         process->name = name ? name : process->name;
+    } else if (strcmp(setting->group, "incoming") == 0) {
+        process->awaits_migration = true;
     } else if (setting->value && strcmp(setting->group, "uuid") == 0) {
         process->uuid = setting->value;
     } else if (setting->value && strcmp(setting->group, "D") == 0) {

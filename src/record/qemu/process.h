@@ -29,6 +29,7 @@ struct qemu_process {
     const char *log;        /* of -D, as QEMU names it; NULL: standard error */
     const char *trace_file; /* of the last -trace, which replaces the one before; NULL */
     bool has_root;          /* its paths are of other files than here */
+    bool awaits_migration;  /* its machine comes from another QEMU: -incoming */
     bool has_times;         /* lines of the log have times: -msg timestamp=on */
 };
 

@@ -88,6 +88,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
     r = qemu_monitor_step(&self->monitor, now, &sleep, error);
     *ret_next = MIN(next, now + sleep);
     qemu_note_reset(self);
+    qemu_note_migration(self);
     qemu_report_halt(self);
     qemu_connected(self);
     if (self->monitor.changed || self->programs.changed)
@@ -283,6 +284,7 @@ static int finish(struct recorder *recorder, struct error *error)
         self->stop_reason =
             libvirt_domain_stop_reason(self->settings.domain, STOP_REASON_TIMEOUT_MS);
     (void)qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused, NULL);
+    qemu_note_migration(self);
     if (self->settings.running)
         report_attached_end(self);
     if (self->log.fifo >= 0)

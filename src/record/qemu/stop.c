@@ -106,6 +106,37 @@ void qemu_note_reset(struct qemu_recorder *self)
     self->boots_at_reset = guest && guest->was_traced ? guest->n_boots : 0;
 }
 
+static bool awaits_migration(pid_t pid)
+{
+    struct qemu_process qemu;
+    bool awaits;
+
+    if (qemu_process_open(pid, &qemu, NULL) < 0)
+        return false;
+    awaits = qemu.awaits_migration;
+    qemu_process_done(&qemu);
+    return awaits;
+}
+
+void qemu_note_migration(struct qemu_recorder *self)
+{
+    const struct qemu_monitor *monitor = &self->monitor;
+    struct recorder *guest = self->settings.guest;
+
+    if (!guest)
+        return;
+    if (!self->is_arrival_noted && monitor->began_to_run) {
+        self->is_arrival_noted = true;
+        if (awaits_migration(monitor->pid))
+            guest_recorder_machine_came(guest, monitor->began_to_run);
+    }
+    if (self->is_departure_noted == monitor->is_migrated)
+        return;
+    /* A machine whose migration failed at its end goes on here. */
+    self->is_departure_noted = monitor->is_migrated;
+    guest_recorder_machine_left(guest, monitor->is_migrated ? monitor->pause.stopped : 0);
+}
+
 void qemu_report_halt(struct qemu_recorder *self)
 {
     if (self->n_halts == self->monitor.n_halts)
