@@ -5,5 +5,6 @@
 
 #include "base/text.h"
 
-/* Puts WORD as a POSIX shell reads it as one word: as it is, or in single quotes. */
+/* Puts WORD as a shell reads it as one word: as it is, or in single quotes. What is no printable text is in $'…', as a terminal
+ * shows it escaped otherwise, and the shell would read another word: bash, zsh and POSIX of 2024. */
 void shell_put_word(struct text *out, const char *word);

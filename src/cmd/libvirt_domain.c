@@ -48,6 +48,6 @@ int libvirt_find_domain_of(const char *uri, const struct qemu_process *running,
     return error_set(
         error, r, NULL,
         "process %ld is the QEMU of libvirt domain '%.80s', and its monitor is reached "
-        "through libvirt only: strata record --libvirt '%.80s' --libvirt-uri URI; %s",
-        (long)running->pid, name, name, text);
+        "through libvirt only: strata record --libvirt %s --libvirt-uri URI; %s",
+        (long)running->pid, name, running->uuid ? running->uuid : "UUID", text);
 }

@@ -333,6 +333,23 @@ recorded 2
 [ ! -e pwned ] || fail "a name was run"
 virsh destroy "$hostile" >/dev/null
 
+# One that QEMU takes for a template of the name of a log, and one with a line feed: the command that is listed has them.
+for hostile in "%s%d-$instance" "$(printf 'a\nb-%s' "$instance")"; do
+    domain "$hostile"
+    "$strata" list >listed || fail "list"
+    word=$(sed -n "s/^ *$qemu .*; strata record --libvirt \(.*\)/\1/p" listed)
+    [ "$(bash -c "printf '%s' $word")" = "$hostile" ] || fail "$word: $(cat listed)"
+    rm -rf trace
+    env --default-signal=INT "$strata" record -o trace -e runstate_set --libvirt "$hostile" >out 2>told &
+    pid=$!
+    wait_for 'states "$hostile" 2>/dev/null | grep -q "^runstate_set\$" || ! kill -0 $pid 2>/dev/null'
+    kill -0 $pid 2>/dev/null || fail "$(cat told)"
+    pause "$hostile" 1
+    end TERM
+    recorded 2
+    virsh destroy "$hostile" >/dev/null
+done
+
 qemu=$(virsh_pid $web)
 
 # A recorder that is killed leaves events on and the FIFO; the next one begins all the same.

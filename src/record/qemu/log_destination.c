@@ -16,7 +16,9 @@ char *log_destination_in_domain(const struct qemu_process *running)
 {
     char *path;
 
-    if (!running->libvirt || faccessat(AT_FDCWD, running->libvirt, W_OK | X_OK, AT_EACCESS) < 0)
+    /* QEMU takes a % in the name of its log as a template. */
+    if (!running->libvirt || strchr(running->libvirt, '%') ||
+        faccessat(AT_FDCWD, running->libvirt, W_OK | X_OK, AT_EACCESS) < 0)
         return NULL;
     if (asprintf(&path, "%s/" FIFO_NAME, running->libvirt) < 0)
         return NULL;

@@ -19,7 +19,7 @@ struct log_loan {
 
 /* The FIFO for QEMU's log, in the directory that libvirt made for the domain's files: its QEMU can open files there
  * whatever confines it, and libvirt removes the directory with the domain. Allocated; NULL: there is no such directory, or
- * this user cannot write there. A FIFO that a killed recorder left is removed: call it with the QEMU claimed. */
+ * this user cannot write there, or its path has a %, which QEMU would replace. A FIFO that a killed recorder left is removed: call it with the QEMU claimed. */
 char *log_destination_in_domain(const struct qemu_process *running);
 
 /* The user and group of process PID. -errno: it is not there. */

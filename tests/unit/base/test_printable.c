@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "random.h"
 
 /* What stands for S, by steps alone. */
@@ -87,9 +88,37 @@ static void test_every_byte(void **state)
         }
 }
 
+/* A word that a terminal would show escaped is one that a shell reads back. */
+static void test_shell_words(void **state)
+{
+    static const struct {
+        const char *word, *shown;
+    } words[] = {{"web-1", "web-1"},
+                 {"", "''"},
+                 {"it's", "'it'\\''s'"},
+                 {"\xc3\xa4 b", "'\xc3\xa4 b'"},
+                 {"a\\nb", "'a\\nb'"},
+                 {"a\n'\\b", "$'a\\x0a\\'\\\\b'"},
+                 {"a\xe2\x80\xae"
+                  "b",
+                  "$'a\\xe2\\x80\\xaeb'"},
+                 {"\033[31m\xff", "$'\\x1b[31m\\xff'"}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct text text = TEXT_IN_MEMORY;
+
+        shell_put_word(&text, words[i].word);
+        text_put_char(&text, '\0');
+        assert_int_equal(text.error, 0);
+        assert_string_equal(text.start, words[i].shown);
+        text_done(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shell_words),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_every_byte),
     };
