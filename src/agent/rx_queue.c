@@ -3,8 +3,9 @@
 
 #include "agent/session.h"
 
-/* A host waits for each answer, so this is far more than needed. */
+/* A host waits for each answer, so these are far more than needed. */
 #define BYTES_MAX ((size_t)1 << 20)
+#define MESSAGES_MAX 64u
 
 void rx_queue_init(struct rx_queue *rx_queue)
 {
@@ -38,7 +39,7 @@ int rx_queue_put(struct rx_queue *rx_queue, const struct proto_frame *frame, uin
     memcpy(message->body, frame->body, frame->size);
 
     pthread_mutex_lock(&rx_queue->lock);
-    if (rx_queue->bytes + size > BYTES_MAX) {
+    if (rx_queue->bytes + size > BYTES_MAX || rx_queue->n >= MESSAGES_MAX) {
         r = -ENOBUFS;
     } else {
         if (rx_queue->last)
@@ -47,6 +48,7 @@ int rx_queue_put(struct rx_queue *rx_queue, const struct proto_frame *frame, uin
             rx_queue->first = message;
         rx_queue->last = message;
         rx_queue->bytes += size;
+        rx_queue->n++;
         rx_queue->n_hellos += frame->type == PROTO_HELLO;
     }
     pthread_mutex_unlock(&rx_queue->lock);
@@ -65,11 +67,35 @@ struct rx_message *rx_queue_take(struct rx_queue *rx_queue)
         rx_queue->first = message->next;
         if (!rx_queue->first)
             rx_queue->last = NULL;
+        rx_queue->n--;
         rx_queue->bytes -= sizeof *message + message->frame.size;
         rx_queue->n_hellos -= message->frame.type == PROTO_HELLO;
     }
     pthread_mutex_unlock(&rx_queue->lock);
     return message;
+}
+
+void rx_queue_leave(struct rx_queue *rx_queue)
+{
+    struct rx_message *message, *kept = NULL;
+
+    pthread_mutex_lock(&rx_queue->lock);
+    while ((message = rx_queue->first)) {
+        bool is_bye = !kept && message->frame.type == PROTO_BYE;
+
+        rx_queue->first = message->next;
+        if (is_bye)
+            kept = message;
+        else
+            free(message);
+    }
+    if (kept)
+        kept->next = NULL;
+    rx_queue->first = rx_queue->last = kept;
+    rx_queue->n = kept ? 1 : 0;
+    rx_queue->bytes = kept ? sizeof *kept + kept->frame.size : 0;
+    rx_queue->n_hellos = 0;
+    pthread_mutex_unlock(&rx_queue->lock);
 }
 
 bool rx_queue_has_hello(struct rx_queue *rx_queue)

@@ -25,6 +25,7 @@
 static void disconnect(struct agent_server *server)
 {
     frame_tx_disconnect(&server->tx);
+    rx_queue_leave(&server->rx_queue);
     wakeup_signal_always(&server->sender_wakeup);
     if (server->fd >= 0)
         close(server->fd);
@@ -44,6 +45,7 @@ static void on_peer_closed(struct agent_server *server)
         return;
     server->is_closed = true;
     frame_tx_disconnect(&server->tx);
+    rx_queue_leave(&server->rx_queue);
     wakeup_signal_always(&server->sender_wakeup);
 }
 

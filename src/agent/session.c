@@ -400,7 +400,7 @@ static void check_keepalive(struct session *session, bool disconnected)
 
 /* Returns the next message; NULL: none, and the connection and the keep-alive time were checked.
  *
- * Messages that arrived before a disconnect still count, above all a BYE. The receiver queues messages
+ * A BYE that arrived before a disconnect still counts. The receiver queues messages
  * before it changes the connection: so the connection is read first, and applied only when the queue is
  * empty. */
 static struct rx_message *next_message(struct session *session)

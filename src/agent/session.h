@@ -33,7 +33,8 @@ struct rx_queue {
     pthread_mutex_t lock;
     struct rx_message *first, *last;
     size_t bytes;
-    unsigned n_hellos; /* HELLOs in the queue */
+    unsigned n;        /* messages in the queue, … */
+    unsigned n_hellos; /* … and HELLOs of them */
 };
 
 void rx_queue_init(struct rx_queue *rx_queue);
@@ -41,6 +42,8 @@ void rx_queue_done(struct rx_queue *rx_queue);
 /* Copies FRAME. -ENOBUFS: the queue is full because the host sends without waiting for answers;
  * -ENOMEM. */
 int rx_queue_put(struct rx_queue *rx_queue, const struct proto_frame *frame, uint64_t connection);
+/* The host is gone. What it asked for is not done, as nobody hears the answer; but a BYE counts. */
+void rx_queue_leave(struct rx_queue *rx_queue);
 /* Removes the first message; the caller frees it. NULL: the queue is empty. */
 struct rx_message *rx_queue_take(struct rx_queue *rx_queue);
 bool rx_queue_has_hello(struct rx_queue *rx_queue);

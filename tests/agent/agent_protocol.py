@@ -491,6 +491,29 @@ def wrong(tracefs, work):
     print("wrong: fine")
 
 
+def flooded(tracefs, work):
+    """A host that asks for more than it can have heard of, and is gone: none of that is done, and the next one is served."""
+    listening = Listening(work, "flooded")
+    h = listening.connect()
+    h.hello()
+    h.setup(EVENTS)
+    setup = struct.pack("<III", 0, 0, 0) + host.text("") + struct.pack("<BBI", 0, 6, 1) + host.text("sched:sched_switch") + host.text("")
+    with contextlib.suppress(OSError):
+        for _ in range(2000):
+            h.send(host.SETUP, setup)
+    h.close()
+    h = listening.connect()
+    h.hello()
+    h.setup(EVENTS)
+    # Each setup makes an instance, whose name ends with its number.
+    [name] = instances_of(tracefs, listening.agent)
+    check(int(name.rsplit("-", 1)[1]) < 70, f"what the host that is gone had asked for is done: {name}")
+    h.send(host.BYE)
+    listening.end()
+    none_left(tracefs, listening.agent)
+    print("flooded: fine")
+
+
 def tcp(tracefs, work):
     """TCP, never without a key, and nothing for who does not know it."""
     # Nobody else is given that port while it is bound, and the agent may still listen there.
@@ -746,7 +769,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         tracefs = Tracefs(work)
         try:
-            for scenario in [conversation, start_stop, flushed, held, stalled, resumed, kept, killed, wrong, tcp, strangers, given, run]:
+            for scenario in [conversation, start_stop, flushed, held, stalled, resumed, kept, killed, wrong, flooded, tcp, strangers, given, run]:
                 if not only or scenario.__name__ in only:
                     scenario(tracefs, work)
         finally:
