@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/clock_ms.h"
 #include "agent/key.h"
 #include "agent/server.h"
 #include "agent/virtio_trace.h"
@@ -347,7 +348,7 @@ static int read_signals(int signal_fd, struct workload *workload)
 static bool run_workload(struct options *options, struct notify *notify, int64_t began)
 {
     struct workload *workload = &options->workload;
-    bool is_late = options->run_after_ms >= 0 && raw_port_now() - began >= options->run_after_ms;
+    bool is_late = options->run_after_ms >= 0 && agent_now_ms() - began >= options->run_after_ms;
     int r;
 
     if (!workload->argv || workload->pid || !(atomic_load(&notify->tracing) || is_late))
@@ -367,7 +368,7 @@ static bool run_workload(struct options *options, struct notify *notify, int64_t
 static int serve_hosts(struct options *options, const struct tracefs *tracefs, int dir,
                        int signal_fd, struct notify *notify, struct servers *servers)
 {
-    int64_t began = raw_port_now();
+    int64_t began = agent_now_ms();
 
     for (;;) {
         bool is_running = servers->server || servers->virtio_trace;
@@ -381,7 +382,7 @@ static int serve_hosts(struct options *options, const struct tracefs *tracefs, i
                     : start(options, tracefs, dir, notify, servers, &error);
 
         if (r < 0 &&
-            (r != -ENOENT || raw_port_now() - began >= (int64_t)options->wait_seconds * 1000)) {
+            (r != -ENOENT || agent_now_ms() - began >= (int64_t)options->wait_seconds * 1000)) {
             agent_log_error(&log_to_stderr, &error);
             return -1;
         }
@@ -403,14 +404,14 @@ static void finish(struct servers *servers, int64_t ms, int signal_fd, struct no
 {
     unsigned n_servers = (servers->server ? 1u : 0u) + (servers->virtio_trace ? 1u : 0u);
     uint64_t left_server = 0, left_virtio_trace = 0;
-    int64_t deadline = raw_port_now() + ms;
+    int64_t deadline = agent_now_ms() + ms;
 
     server_stop(servers->server, deadline);
     virtio_trace_stop(servers->virtio_trace, deadline);
-    while (atomic_load(&notify->n_finished) < n_servers && raw_port_now() < deadline) {
-        wait_for_event(signal_fd, notify, (int)MAX(deadline - raw_port_now(), (int64_t)1));
+    while (atomic_load(&notify->n_finished) < n_servers && agent_now_ms() < deadline) {
+        wait_for_event(signal_fd, notify, (int)MAX(deadline - agent_now_ms(), (int64_t)1));
         if (read_signals(signal_fd, workload))
-            deadline = MIN(deadline, raw_port_now() + DRAIN_TIMEOUT_MS);
+            deadline = MIN(deadline, agent_now_ms() + DRAIN_TIMEOUT_MS);
     }
     server_free(servers->server, deadline, &left_server);
     virtio_trace_free(servers->virtio_trace, deadline, &left_virtio_trace);

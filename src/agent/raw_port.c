@@ -18,11 +18,6 @@
 #define SEND_MAX ((size_t)64 * 1024)
 #define PARK_MS 100
 
-int64_t raw_port_now(void)
-{
-    return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
-}
-
 static int reopen(struct raw_port *raw_port)
 {
     char path[512];

@@ -49,6 +49,3 @@ bool raw_port_splice(struct raw_port *raw_port, struct reader *reader, unsigned 
 /* Handles REVENTS of poll(2) on `fd`. */
 void raw_port_polled(struct raw_port *raw_port, short revents, const struct agent_log *log,
                      int64_t now);
-
-/* CLOCK_MONOTONIC in milliseconds. */
-int64_t raw_port_now(void);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/clock_ms.h"
 #include "agent/cpus.h"
 #include "agent/raw_port.h"
 #include "agent/splice.h"
@@ -334,7 +335,7 @@ static void flush(struct reader *r)
 /* How many ms it is until a period of PERIOD ms ends for all readers; never next to none. */
 static int until_period_ends(int period)
 {
-    int left = period - (int)(raw_port_now() % period);
+    int left = period - (int)(agent_now_ms() % period);
 
     return left < period / 8 ? left + period : left;
 }

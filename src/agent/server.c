@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/clock_ms.h"
 #include "agent/raw_port.h"
 
 /* A network peer that has not authenticated by then is disconnected. */
@@ -54,7 +55,7 @@ static void on_connected(struct agent_server *server)
     proto_reader_reset(&server->reader);
     server->is_closed = false;
     server->has_unread = true; /* data may have arrived already */
-    server->last_received_ms = server->connected_ms = raw_port_now();
+    server->last_received_ms = server->connected_ms = agent_now_ms();
     frame_tx_connect(&server->tx, server->fd, server->is_socket);
     server->connection = server->tx.connection; /* only this thread changes it */
     wakeup_signal_always(&server->sender_wakeup);
@@ -149,7 +150,7 @@ static void receive(struct agent_server *server)
             return;
         }
         came = frame_tx_now(&server->tx);
-        server->last_received_ms = raw_port_now();
+        server->last_received_ms = agent_now_ms();
         if (server->is_closed)
             on_connected(server);
         proto_reader_filled(&server->reader, (size_t)n);
@@ -194,7 +195,7 @@ static void accept_hosts(struct agent_server *server, bool has_come)
     if (fd >= 0)
         accept_queue_add(&server->accept_queue, fd);
     accept_queue_look(&server->accept_queue);
-    if (can_switch_host(server, raw_port_now()))
+    if (can_switch_host(server, agent_now_ms()))
         use_connection(server, accept_queue_take(&server->accept_queue));
 }
 
@@ -274,7 +275,7 @@ static void *receiver_main(void *userdata)
             on_peer_closed(server);
         if (server->endpoint.kind == ENDPOINT_LISTEN)
             accept_hosts(server, fds[2].revents);
-        check_timeouts(server, raw_port_now());
+        check_timeouts(server, agent_now_ms());
     }
     return NULL;
 }

@@ -11,6 +11,7 @@
 #include <zstd.h>
 #endif
 
+#include "agent/clock_ms.h"
 #include "agent/raw_port.h"
 #include "agent/session_send.h"
 #include "base/clock_ns.h"
@@ -118,7 +119,7 @@ struct proto_out session_begin(struct session *session)
 
 void session_check_cpus(struct session *session)
 {
-    int64_t now = raw_port_now();
+    int64_t now = agent_now_ms();
 
     if (now < session->next_cpu_check)
         return;
@@ -129,7 +130,7 @@ void session_check_cpus(struct session *session)
 
 bool session_must_end(struct session *session)
 {
-    return atomic_load(&session->ending) && raw_port_now() >= atomic_load(&session->deadline);
+    return atomic_load(&session->ending) && agent_now_ms() >= atomic_load(&session->deadline);
 }
 
 static bool has_message(struct session *session)
@@ -171,7 +172,7 @@ static int sleep_for(struct session *session, enum session_wait what, int ms)
     if (session_must_end(session))
         return -ECANCELED;
     if (atomic_load(&session->ending))
-        left = MIN(left, MAX(atomic_load(&session->deadline) - raw_port_now(), (int64_t)1));
+        left = MIN(left, MAX(atomic_load(&session->deadline) - agent_now_ms(), (int64_t)1));
 
     wakeup_arm(session->wakeup);
     pthread_mutex_lock(&session->tx->lock);
@@ -389,9 +390,9 @@ static void check_keepalive(struct session *session, bool disconnected)
         return;
     }
     if (!session->disconnected_since)
-        session->disconnected_since = raw_port_now();
+        session->disconnected_since = agent_now_ms();
     if (tracer_is_set_up(&session->tracer) && session->keep_seconds > 0 &&
-        raw_port_now() - session->disconnected_since > (int64_t)session->keep_seconds * 1000) {
+        agent_now_ms() - session->disconnected_since > (int64_t)session->keep_seconds * 1000) {
         agent_log(session->log, "no host reconnected within %u s; stopping the trace",
                   (unsigned)session->keep_seconds);
         session_discard(session);
@@ -469,8 +470,8 @@ void session_run(struct session *session)
         }
         if (session->waits_for_random)
             session_answer_hello(session);
-        if (session->flowing && raw_port_now() >= session->next_status) {
-            session->next_status = raw_port_now() + status_interval(session);
+        if (session->flowing && agent_now_ms() >= session->next_status) {
+            session->next_status = agent_now_ms() + status_interval(session);
             if (session->tracer.started)
                 r = session_send_status(session);
             if (session->tracer.started && r >= 0 && session->wants & PROTO_WANT_LIVE)

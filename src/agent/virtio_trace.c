@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/clock_ms.h"
 #include "agent/ports.h"
 #include "agent/splice.h"
 
@@ -36,7 +37,7 @@ static void set_dead(struct virtio_trace *vt, int error)
 static bool send_all(struct virtio_trace *vt)
 {
     unsigned n = atomic_load(&vt->readers->n);
-    int64_t now = raw_port_now();
+    int64_t now = agent_now_ms();
     bool progress = false;
     int dead;
 
@@ -61,7 +62,7 @@ static bool send_from_reader(void *userdata, struct reader *reader)
 {
     struct virtio_trace *vt = userdata;
     struct raw_port *raw_port = raw_port_of(vt, reader->index);
-    int64_t now = raw_port_now();
+    int64_t now = agent_now_ms();
     bool all;
 
     pthread_mutex_lock(&raw_port->lock);
@@ -88,7 +89,7 @@ static bool splice_pages(void *userdata, struct reader *reader, unsigned n_pages
 {
     struct virtio_trace *vt = userdata;
     struct raw_port *raw_port = raw_port_of(vt, reader->index);
-    int64_t now = raw_port_now();
+    int64_t now = agent_now_ms();
     bool done;
 
     pthread_mutex_lock(&raw_port->lock);
@@ -101,7 +102,7 @@ static bool splice_pages(void *userdata, struct reader *reader, unsigned n_pages
 static void sleep_for_work(struct virtio_trace *vt, struct pollfd *fds)
 {
     unsigned n = atomic_load(&vt->readers->n);
-    int64_t now = raw_port_now();
+    int64_t now = agent_now_ms();
     int64_t until = INT64_MAX;
     unsigned n_fds = 1, n_ports = vt->options.to_stdout ? MIN(n, 1u) : n;
 
@@ -141,7 +142,7 @@ static void sleep_for_work(struct virtio_trace *vt, struct pollfd *fds)
     }
     poll(fds, n_fds, until == INT64_MAX ? -1 : (int)MAX(until - now, (int64_t)1));
     wakeup_disarm(&vt->sender_wakeup);
-    now = raw_port_now();
+    now = agent_now_ms();
     for (unsigned i = 0; i < n_ports; i++)
         if (fds[i + 1].revents) {
             pthread_mutex_lock(&vt->ports[i].lock);
@@ -166,7 +167,7 @@ static void *sender_main(void *userdata)
     for (;;) {
         if (atomic_load(&vt->closing) &&
             ((readers_are_stopped(vt->readers) && readers_held(vt->readers) == 0) ||
-             raw_port_now() >= atomic_load(&vt->deadline)))
+             agent_now_ms() >= atomic_load(&vt->deadline)))
             break;
         if (!send_all(vt))
             sleep_for_work(vt, fds);
@@ -280,14 +281,14 @@ static bool read_control(struct virtio_trace *vt)
 static void *controller_main(void *userdata)
 {
     struct virtio_trace *vt = userdata;
-    int64_t next_follow = raw_port_now() + CPU_CHECK_INTERVAL_MS;
+    int64_t next_follow = agent_now_ms() + CPU_CHECK_INTERVAL_MS;
     bool is_closed = false;
 
     pthread_setname_np(pthread_self(), "strata-control");
     while (!atomic_load(&vt->ending)) {
         struct pollfd fds[2] = {{.fd = vt->controller_wakeup.fd, .events = POLLIN},
                                 {.fd = is_closed ? -1 : vt->control_fd, .events = POLLIN}};
-        int64_t now = raw_port_now();
+        int64_t now = agent_now_ms();
         int64_t ms = next_follow - now;
 
         if (is_closed)
@@ -303,7 +304,7 @@ static void *controller_main(void *userdata)
         } else if (fds[1].revents) {
             is_closed = true;
         }
-        now = raw_port_now();
+        now = agent_now_ms();
         if (now >= next_follow) {
             next_follow = now + CPU_CHECK_INTERVAL_MS;
             readers_update_cpus(vt->readers);

@@ -32,15 +32,6 @@ const char *diff_verdict_name(enum diff_verdict verdict)
     return verdicts[verdict];
 }
 
-double diff_change(const struct diff_row *row, enum diff_metric metric)
-{
-    double a = row->values[0][metric], b = row->values[1][metric];
-
-    if (a == b)
-        return 0;
-    return isnan(a) || isnan(b) || a == 0 ? NAN : (b - a) / fabs(a);
-}
-
 static void set_values(struct diff_row *to, unsigned side, const struct result *result,
                        const struct result_row *from)
 {

@@ -228,3 +228,12 @@ void diff_test_rows(struct diff *diff)
         if (can_test(&diff->rows[i]))
             test_row(&tests, &diff->rows[i]);
 }
+
+double diff_change(const struct diff_row *row, enum diff_metric metric)
+{
+    double a = row->values[0][metric], b = row->values[1][metric];
+
+    if (a == b)
+        return 0;
+    return isnan(a) || isnan(b) || a == 0 ? NAN : (b - a) / fabs(a);
+}

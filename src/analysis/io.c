@@ -14,14 +14,6 @@
 #define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
 #define NO_GROUP UINT32_MAX
 
-const char *io_request_stage(const struct io_request *request, unsigned point)
-{
-    bool is_first = point == IO_INTERRUPT ||
-                    (point == IO_COMPLETED && request->at[IO_INTERRUPT] == TIME_UNKNOWN);
-
-    return is_first && !request->vmm ? "device" : io_stage_name((enum io_point)point);
-}
-
 static const char *group_name(char *buf, size_t size, const struct io_request *request)
 {
     if (request->origin->layer == LAYER_VMM)

@@ -181,3 +181,11 @@ int io_note_missing_states(const struct io *io, struct result *result)
     text_done(&until);
     return r;
 }
+
+const char *io_request_stage(const struct io_request *request, unsigned point)
+{
+    bool is_first = point == IO_INTERRUPT ||
+                    (point == IO_COMPLETED && request->at[IO_INTERRUPT] == TIME_UNKNOWN);
+
+    return is_first && !request->vmm ? "device" : io_stage_name((enum io_point)point);
+}

@@ -86,6 +86,22 @@ bool merge_is_tsc(const struct clock *clock)
     return strcmp(clock->name, "tsc") == 0 || strcmp(clock->name, "x86-tsc") == 0;
 }
 
+int64_t merge_counter_time(const struct merge_counter *counter, int64_t ticks)
+{
+    wide since = wide_difference(ticks, counter->offset);
+
+    return narrow(
+        wide_div(wide_mul(since, wide_of_u64(counter->divisor)), wide_of_u64(counter->multiplier)));
+}
+
+int64_t merge_counter_ticks(const struct merge_counter *counter, int64_t time)
+{
+    wide since = wide_mul(wide_of(time), wide_of_u64(counter->multiplier));
+
+    return narrow(
+        wide_add(wide_div(since, wide_of_u64(counter->divisor)), wide_of(counter->offset)));
+}
+
 /* What the host's own clock showed when CLOCK stood where MOMENT has it. */
 static bool pair_of_moment(const struct clock *clock, const struct manifest_moment *moment,
                            struct clock_map_pair *ret)

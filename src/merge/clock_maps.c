@@ -10,22 +10,6 @@
 
 /* ---- Times ---- */
 
-int64_t merge_counter_time(const struct merge_counter *counter, int64_t ticks)
-{
-    wide since = wide_difference(ticks, counter->offset);
-
-    return narrow(
-        wide_div(wide_mul(since, wide_of_u64(counter->divisor)), wide_of_u64(counter->multiplier)));
-}
-
-int64_t merge_counter_ticks(const struct merge_counter *counter, int64_t time)
-{
-    wide since = wide_mul(wide_of(time), wide_of_u64(counter->multiplier));
-
-    return narrow(
-        wide_add(wide_div(since, wide_of_u64(counter->divisor)), wide_of(counter->offset)));
-}
-
 int64_t merge_domain_time(const struct merge_source *source, int64_t ticks, int64_t *ret_error_ns)
 {
     if (source->host_map.n)

@@ -10,27 +10,6 @@
 #include "trace/open.h"
 #include "tracedir/registry.h"
 
-int trace_note(struct trace *trace, const char *format, ...)
-{
-    const char **bigger = realloc(trace->notes, (trace->n_notes + 1) * sizeof *trace->notes);
-    _cleanup_free_ char *note = NULL;
-    va_list args;
-    int n;
-
-    if (!bigger)
-        return -ENOMEM;
-    trace->notes = bigger;
-    va_start(args, format);
-    n = vasprintf(&note, format, args);
-    va_end(args);
-    if (n < 0) {
-        note = NULL;
-        return -ENOMEM;
-    }
-    trace->notes[trace->n_notes] = arena_strdup(&trace->catalogue.arena, note);
-    return trace->notes[trace->n_notes++] ? 0 : -ENOMEM;
-}
-
 int recorded_leave_out(struct trace *trace, const struct manifest_source *source,
                        const struct error *error)
 {
@@ -39,17 +18,6 @@ int recorded_leave_out(struct trace *trace, const struct manifest_source *source
     trace->n_missing++;
     error_print(error, why, sizeof why);
     return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
-}
-
-int open_ctxs_append(struct open_ctx **ctxs, unsigned *n, const struct open_ctx *ctx)
-{
-    struct open_ctx *bigger = realloc(*ctxs, (*n + 1) * sizeof *bigger);
-
-    if (!bigger)
-        return -ENOMEM;
-    *ctxs = bigger;
-    bigger[(*n)++] = *ctx;
-    return 0;
 }
 
 /* ---- What a reader of the recording should know of it ---- */

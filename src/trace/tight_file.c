@@ -254,3 +254,16 @@ void tight_clocks_save(const char *cache, const char *key, const struct tight_cl
     if (linkat(AT_FDCWD, itself, directory, key, AT_SYMLINK_FOLLOW) == 0)
         clean(directory);
 }
+
+struct tight_clocks *tight_clocks_free(struct tight_clocks *clocks)
+{
+    for (unsigned i = 0; clocks && i < clocks->n; i++) {
+        free(clocks->rows[i].source);
+        if (clocks->rows[i].clock.is_tightened)
+            clock_map_done(&clocks->rows[i].map);
+    }
+    if (clocks)
+        free(clocks->rows);
+    free(clocks);
+    return NULL;
+}

@@ -28,19 +28,6 @@ struct reading {
     uint64_t n_items;
 };
 
-struct tight_clocks *tight_clocks_free(struct tight_clocks *clocks)
-{
-    for (unsigned i = 0; clocks && i < clocks->n; i++) {
-        free(clocks->rows[i].source);
-        if (clocks->rows[i].clock.is_tightened)
-            clock_map_done(&clocks->rows[i].map);
-    }
-    if (clocks)
-        free(clocks->rows);
-    free(clocks);
-    return NULL;
-}
-
 static void free_clocks(void *clocks)
 {
     tight_clocks_free(clocks);

@@ -70,25 +70,6 @@ static void trace_freep(struct trace **trace)
     trace_free(*trace);
 }
 
-int open_ctx_add(struct open_ctx *ctx, struct source *source)
-{
-    struct source **bigger = realloc(ctx->sources, (ctx->n_sources + 1) * sizeof *ctx->sources);
-
-    if (!bigger) {
-        source_free(source);
-        return -ENOMEM;
-    }
-    ctx->sources = bigger;
-    ctx->sources[ctx->n_sources++] = source;
-    return 0;
-}
-
-void open_ctx_set(struct open_ctx *ctx, struct source **sources, unsigned n)
-{
-    ctx->sources = sources;
-    ctx->n_sources = n;
-}
-
 static void opening_done(struct open_ctx *ctx)
 {
     for (unsigned i = 0; i < ctx->n_sources; i++)
@@ -447,17 +428,6 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
         return error_set(error, r, NULL, "%s", error_text(r));
     *ret_trace = TAKE_PTR(trace);
     return 0;
-}
-
-void trace_set_duration_error(struct trace *trace, const struct trace_input *input)
-{
-    for (unsigned i = 0; i < input->n_origins; i++) {
-        struct origin *origin = trace->catalogue.origins[input->first_origin + i];
-
-        origin->rate_error = input->clock_map->duration_error;
-        origin->duration_error_ns =
-            (uint32_t)MIN(2 * input->clock_map->extra_ns, (int64_t)UINT32_MAX);
-    }
 }
 
 int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock_map *map)

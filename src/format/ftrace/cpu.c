@@ -90,13 +90,6 @@ void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrac
     capture->times = times;
 }
 
-int64_t ftrace_cpu_time(const struct ftrace_capture *capture, int cpu, uint64_t time)
-{
-    const struct ftrace_times *times = capture->times;
-
-    return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu, time));
-}
-
 static inline int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
 {
     return ftrace_cpu_time(cpu->capture, cpu->cpu, time);

@@ -4,6 +4,7 @@
 /* A source over the ring-buffer pages of one CPU, wherever the pages come from: a raw file beside a
  * tracefs tree (format/ftrace/ftrace.h), or a trace.dat (format/trace_dat/trace_dat.h). */
 
+#include "base/macro.h"
 #include "event/source.h"
 #include "format/ftrace/page.h"
 #include "format/ftrace/times.h"
@@ -31,6 +32,14 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
 void ftrace_capture_unref(struct ftrace_capture *capture);
 /* How times are to be changed; TIMES must outlive the capture's sources. */
 void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
+
+/* The time of a record of CPU, as its source has it. */
+static inline int64_t ftrace_cpu_time(const struct ftrace_capture *capture, int cpu, uint64_t time)
+{
+    const struct ftrace_times *times = capture->times;
+
+    return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu, time));
+}
 
 /* Where pages come from. */
 struct page_feed {

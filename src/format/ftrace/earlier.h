@@ -32,5 +32,3 @@ void earlier_pages_done(struct earlier_pages *pages);
 void earlier_pages_pass(struct earlier_pages *pages, uint64_t n);
 /* The pages cannot be found by their number any more. */
 void earlier_pages_drop(struct earlier_pages *pages);
-/* The time of a record of CPU, as its source has it. */
-int64_t ftrace_cpu_time(const struct ftrace_capture *capture, int cpu, uint64_t time);
