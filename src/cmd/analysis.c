@@ -10,9 +10,9 @@
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/context.h"
 #include "report/print_result.h"
 #include "report/print_spans.h"
+#include "report/slowest_context.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define SLOWEST_MAX 1000000u
@@ -291,7 +291,7 @@ static void report_left_out(const struct analysis_options *options, const struct
 }
 
 static int print(const struct analysis_options *options, const struct trace *trace,
-                 const struct run_sink *run, struct context *context, struct text *out)
+                 const struct run_sink *run, struct slowest_context *context, struct text *out)
 {
     const struct print_options print_options = {
         .format = (enum table_format)options->format,
@@ -320,7 +320,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
             walk_report_losses(&result.coverage->losses);
     }
     if (r == 0 && options->context > 0)
-        r = context_init(context, &result, clock_from_ns(&result.clock, options->context));
+        r = slowest_context_init(context, &result, clock_from_ns(&result.clock, options->context));
     result_done(&result);
     return r;
 }
@@ -360,11 +360,25 @@ static int check_keys(const struct analysis *analysis, const struct trace *trace
     return EXIT_FAILURE;
 }
 
+static int print_context(const struct analysis_options *options,
+                         const struct slowest_context *context, const struct trace *trace,
+                         struct text *out)
+{
+    struct trace_options trace_options;
+    struct error error = {0};
+    int r;
+
+    open_options_apply(&options->open, &trace_options);
+    r = slowest_context_print(context, &trace_options, trace, out, &error);
+    text_flush(out);
+    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+}
+
 static int walk_and_print(const struct analysis_options *options, struct walk *walk)
 {
     struct run_sink *run = container_of(walk->reading.sink, struct run_sink, sink);
     struct span_printer printer;
-    struct context context = {0};
+    struct slowest_context context = {0};
     bool is_known;
     int status;
     int r = 0;
@@ -400,8 +414,8 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
         status = EXIT_FAILURE;
     }
     if (status == EXIT_SUCCESS && context.n > 0)
-        status = context_print(&context, &options->open, walk->reading.trace, walk->out);
-    context_done(&context);
+        status = print_context(options, &context, walk->reading.trace, walk->out);
+    slowest_context_done(&context);
     return status;
 }
 

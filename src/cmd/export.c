@@ -17,6 +17,7 @@
 #include "cmd/walk.h"
 #include "export/export.h"
 #include "report/losses_text.h"
+#include "report/trace_view.h"
 
 struct export_verb_options {
     struct open_options open;
@@ -184,7 +185,7 @@ static int export_trace(const struct export_verb_options *options,
         .path = output->temp_path,
         .name = output->path,
         .catalogue = trace_classes(trace),
-        .origin_number = trace->n_inputs > 1 ? walk_input_of : NULL,
+        .origin_number = trace->n_inputs > 1 ? trace_view_input_of : NULL,
         .lines_numbered = trace_needs_numbers(trace),
         .origin_arg = trace,
         .errors = trace_has_errors(trace),

@@ -12,11 +12,13 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/follow.h"
 #include "cmd/walk.h"
+#include "live/follow.h"
 #include "live/follow_file.h"
 #include "print/parallel.h"
+#include "record/stop_signals.h"
 #include "report/losses_text.h"
+#include "report/trace_view.h"
 #include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)256 * 1024)
@@ -25,6 +27,12 @@ enum format {
     FORMAT_TEXT,
     FORMAT_JSON,
     FORMAT_CSV,
+};
+
+/* --last N. */
+struct last_options {
+    uint64_t n;
+    bool is_given;
 };
 
 struct report_options {
@@ -105,22 +113,16 @@ const struct command report_command = {
 static int open_view(const struct report_options *options, struct trace *trace, struct text *out,
                      unsigned n_threads, struct sink **ret_view)
 {
-    struct view_options view_options = {
-        .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
-        .origin_number = trace_needs_numbers(trace) ? walk_input_of : NULL,
-        .origin_arg = trace,
-        .errors = trace_has_errors(trace),
-        .layers = trace_layers(trace),
-        .spreadsheet = options->spreadsheet,
-        .flags = options->flags,
-    };
+    struct view_options view_options = trace_view_options(trace);
     static view_open *const views[] = {
         [FORMAT_TEXT] = line_text_open,
         [FORMAT_JSON] = line_json_open,
         [FORMAT_CSV] = line_csv_open,
     };
 
-    view_options.input_names = walk_input_names(trace, &view_options.n_input_names);
+    view_options.color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO);
+    view_options.spreadsheet = options->spreadsheet;
+    view_options.flags = options->flags;
     return print_parallel_open(views[options->format], &view_options, out, n_threads, ret_view);
 }
 
@@ -271,25 +273,53 @@ static int report_file(const struct report_options *options, char *path)
     return EXIT_FAILURE;
 }
 
+static void note(void *arg, const char *text)
+{
+    (void)arg;
+    cli_error("%s", text);
+}
+
+static bool sleep_for(void *arg, uint64_t ns)
+{
+    return stop_signals_sleep(arg, ns);
+}
+
 static int report_follow(const struct report_options *options, const char *dir)
 {
     struct text out;
     struct losses_sink counter;
+    struct trace_options open;
+    struct stop_signals signals = {.fd = -1};
     struct walk walk = {.out = &out, .losses = &counter.losses};
-    const struct follow follow = {.open = &options->open,
+    const struct follow follow = {.open = &open,
                                   .select = &options->select,
                                   .dir = dir,
-                                  .last = &options->last,
+                                  .has_last = options->last.is_given,
+                                  .n_last = options->last.n,
                                   .out = &out,
                                   .open_view = open_follow_view,
                                   .arg = (void *)(uintptr_t)options,
-                                  .losses = &counter};
-    int status;
+                                  .losses = &counter,
+                                  .note = note,
+                                  .sleep = sleep_for,
+                                  .hook_arg = &signals};
+    struct error error = {0};
+    int status, r;
 
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0)
         return cli_no_memory();
     losses_sink_init(&counter, NULL);
-    status = follow_run(&follow);
+    open_options_apply(&options->open, &open);
+    r = stop_signals_open(true, &signals);
+    if (r < 0)
+        error_set(&error, r, NULL, "%s", error_text(r));
+    else
+        r = follow_run(&follow, &error);
+    if (error.code)
+        cli_print_error(&error);
+    status = r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (signals.fd >= 0)
+        stop_signals_close(&signals);
     text_flush(&out);
     if (!out.error)
         tell_losses(&counter.losses, "");

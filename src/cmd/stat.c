@@ -3,16 +3,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/reopen_cache.h"
 #include "cli/duration.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/stat_parallel.h"
+#include "cmd/walk.h"
 #include "print/table.h"
+#include "report/stat_parallel.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
+
+struct stat_options {
+    struct open_options open;
+    struct select_options select;
+    struct stat_report_options report;
+    unsigned jobs;
+    bool wide;
+};
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
@@ -95,22 +106,41 @@ static int count_alone(struct stat_report *stat, struct selection *selection)
     return walk_through(&walk);
 }
 
+static void show_progress(void *arg, const struct trace *trace)
+{
+    struct progress *progress = arg;
+    uint64_t done, total;
+
+    if (!progress_is_due(progress))
+        return;
+    trace_progress(trace, &done, &total);
+    progress_show(progress, done, total);
+}
+
 /* By several threads, where that is possible and worth it. May open the trace again. */
 static int count(const struct stat_options *options, struct stat_report *stat,
                  const struct tally_options *settings, struct selection *selection, char **paths,
                  int n)
 {
     struct trace_options open;
+    struct progress progress;
     const struct parallel_options parallel = {.open = &open,
                                               .select = &options->select,
                                               .paths = (const char *const *)paths,
                                               .n_paths = (unsigned)n,
                                               .n_threads = jobs_count(options->jobs),
-                                              .eager = options->jobs > 0};
+                                              .eager = options->jobs > 0,
+                                              .progress = show_progress,
+                                              .progress_arg = &progress};
 
     open_options_apply(&options->open, &open);
     if (stat_can_parallel(stat, &parallel)) {
-        if (stat_parallel(stat, settings, &parallel) == 0) {
+        int r;
+
+        progress_start(&progress, isatty(STDERR_FILENO));
+        r = stat_parallel(stat, settings, &parallel);
+        progress_erase(&progress);
+        if (r == 0) {
             walk_add_recorded(stat->trace, &options->select, select_is_part(&options->select),
                               &stat->tally.losses, &stat->tally.layers);
             return stat->trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -292,26 +292,6 @@ static int flush(struct walk *walk, struct error *error)
     return r;
 }
 
-unsigned walk_input_of(void *arg, const struct origin *origin)
-{
-    return trace_input_of(arg, origin);
-}
-
-const char *const *walk_input_names(struct trace *trace, unsigned *ret_n)
-{
-    const char **names =
-        arena_alloc(&trace->catalogue.arena, (trace->n_inputs + 1) * sizeof *names);
-
-    *ret_n = 0;
-    for (unsigned i = 0; names && i < trace->n_inputs; i++) {
-        if (trace->n_manifests != 1 || !trace->inputs[i].recorded)
-            return NULL;
-        names[i] = trace->inputs[i].recorded->name;
-    }
-    *ret_n = names ? trace->n_inputs : 0;
-    return names;
-}
-
 /* Before more is read: shows how far it is, and prints what was put, rather than waiting with it. 1: nothing more can be
  * printed. */
 static int before_run(void *arg, struct error *error)

@@ -62,12 +62,6 @@ bool walk_would_overwrite(const struct trace *trace, const char *output);
  * classes takes trace_classes(). ASKS_NAMES: as in trace_read_ahead(), of the walk's sink. -ENOMEM. */
 int walk_read_ahead(struct trace *trace, bool asks_names, unsigned jobs);
 
-/* trace_input_of() of the struct trace ARG, as a callback for modules that do not include trace/. */
-unsigned walk_input_of(void *arg, const struct origin *origin);
-/* The names of the inputs of TRACE, by their numbers: those of the sources of one trace directory. NULL, and 0: not that, or
- * no memory. They live as long as TRACE. */
-const char *const *walk_input_names(struct trace *trace, unsigned *ret_n);
-
 struct walk {
     struct trace_reading
         reading; /* the trace, its selection and the sink; its hooks are those of walk_through() */

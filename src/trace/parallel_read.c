@@ -218,7 +218,7 @@ static int between_runs(struct run *run, const struct parallel_part *part)
     const struct parallel_options *options = run->options;
 
     if (options->progress)
-        options->progress(options->arg, run->trace);
+        options->progress(options->progress_arg, run->trace);
     if (!run->has_threads &&
         part->n_items >= (options->eager ? ITEMS_BEFORE_EAGER : ITEMS_BEFORE_THREADS) &&
         (!options->is_ready || options->is_ready(options->arg))) {

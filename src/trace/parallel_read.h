@@ -73,6 +73,7 @@ struct parallel_options {
     bool (*is_damaged)(const struct sink *sink);
     /* After each run that the calling thread has read of TRACE; NULL: nothing. */
     void (*progress)(void *arg, const struct trace *trace);
+    void *progress_arg;
     void *arg;
 };
 

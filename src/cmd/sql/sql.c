@@ -19,6 +19,7 @@
 #include "cmd/walk.h"
 #include "query/print_rows.h"
 #include "report/losses_text.h"
+#include "report/trace_view.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define SQL_FILE_MAX ((size_t)4 << 20)
@@ -383,7 +384,7 @@ static int run(const struct sql_options *options, struct reopening *reopening,
     if (!trace)
         return EXIT_FAILURE;
     query.errors = trace_has_errors(trace);
-    query.origin_number = trace->n_inputs > 1 ? walk_input_of : NULL;
+    query.origin_number = trace->n_inputs > 1 ? trace_view_input_of : NULL;
     incomplete = trace->n_missing > 0;
     is_lossy = trace->lost_counted || trace->lost_uncounted;
     if (query_open(&query, &session.query, &error) < 0) {

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/stat_parallel.h"
+#include "report/stat_parallel.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/tally_merge.h"
 #include "base/macro.h"
-#include "cli/progress.h"
 
 struct counted {
     struct stat_report *stat;
     const struct tally_options *settings;
-    struct progress progress;
 };
 
 static struct tally *tally_of(const struct parallel_part *part)
@@ -53,17 +50,6 @@ static bool is_damaged(const struct sink *sink)
     const struct tally *tally = container_of(sink, struct tally, sink);
 
     return tally->losses.damaged > 0;
-}
-
-static void show_progress(void *arg, const struct trace *trace)
-{
-    struct counted *counted = arg;
-    uint64_t done, total;
-
-    if (!progress_is_due(&counted->progress))
-        return;
-    trace_progress(trace, &done, &total);
-    progress_show(&counted->progress, done, total);
 }
 
 /* ---- Origins and classes of an opening in the trace that is printed ---- */
@@ -222,11 +208,8 @@ int stat_parallel(struct stat_report *stat, const struct tally_options *settings
     with.begin = begin_part;
     with.is_ready = is_ready;
     with.is_damaged = is_damaged;
-    with.progress = show_progress;
     with.arg = &counted;
-    progress_start(&counted.progress, isatty(STDERR_FILENO));
     r = parallel_read_run(&read, stat->trace, &with);
-    progress_erase(&counted.progress);
     if (r == 0)
         r = all_matched(&read) ? merge(stat, &read) : -EAGAIN;
     /* That nothing was selected is reported with all that is known of the trace. */

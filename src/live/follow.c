@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/follow.h"
+#include "live/follow.h"
 
 #include <malloc.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock_ns.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "cmd/cmd.h"
 #include "event/select_put.h"
 #include "live/growth.h"
 #include "live/window.h"
-#include "record/stop_signals.h"
 #include "tracedir/ask.h"
 #include "tracedir/manifest.h"
 
@@ -24,9 +21,7 @@
 
 struct follower {
     const struct follow *follow;
-    struct open_options open; /* those of the windows */
     struct trace_options trace_options;
-    struct stop_signals signals;
     struct watch_growth *growth;
     int64_t from;  /* what is not later was printed, but for what had another time */
     int64_t to;    /* the present window's end */
@@ -36,6 +31,7 @@ struct follower {
     struct tail_sink last;
     bool is_begun, is_stopped;
     bool is_late_reported, is_unread_reported;
+    struct error error;
     unsigned n_notes_reported;   /* but for that it has not ended */
     uint64_t not_ended_reported; /* the hash of what was reported of that; 0: nothing */
     /* The present window's. */
@@ -110,10 +106,19 @@ static int put(struct sink *base, const struct item *items, unsigned n)
     return r < 0 ? r : put_selected(f, items + begin, n - begin);
 }
 
+static void note(const struct follower *f, const char *text)
+{
+    f->follow->note(f->follow->hook_arg, text);
+}
+
 static void report_unread(struct follower *f, const struct error *error)
 {
-    if (!f->is_unread_reported && error->code < 0)
-        cli_print_error(error);
+    char text[1200];
+
+    if (!f->is_unread_reported && error->code < 0) {
+        error_print(error, text, sizeof text);
+        note(f, text);
+    }
     f->is_unread_reported |= error->code < 0;
 }
 
@@ -138,7 +143,7 @@ static int print_window(struct follower *f, struct watch_pass *pass)
         f->follow->losses->next = NULL;
     }
     if (r < 0)
-        cli_print_failure(&f->sink.error, r);
+        f->error = f->sink.error;
     report_unread(f, &pass->error);
     sink_free(view);
     selection_done(&f->selection);
@@ -150,11 +155,11 @@ static void report_notes(struct follower *f, const struct trace *trace)
     unsigned n = 0;
 
     for (unsigned i = 0; i < trace->n_notes; i++) {
-        const char *note = trace->notes[i];
+        const char *text = trace->notes[i];
         bool is_reported;
 
-        if (note == trace->not_ended) {
-            uint64_t hash = hash_bytes(note, strlen(note));
+        if (text == trace->not_ended) {
+            uint64_t hash = hash_bytes(text, strlen(text));
 
             is_reported = f->not_ended_reported == hash;
             f->not_ended_reported = hash;
@@ -162,7 +167,7 @@ static void report_notes(struct follower *f, const struct trace *trace)
             is_reported = n++ < f->n_notes_reported;
         }
         if (!is_reported)
-            cli_error("%s", note);
+            note(f, text);
     }
     f->n_notes_reported = MAX(f->n_notes_reported, n);
 }
@@ -209,7 +214,7 @@ static void wait_until(struct follower *f, uint64_t until)
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     if (!f->is_stopped && now < until)
-        f->is_stopped = stop_signals_sleep(&f->signals, until - now);
+        f->is_stopped = f->follow->sleep(f->follow->hook_arg, until - now);
 }
 
 /* Has all brought to the files. 1: up to *RET_NS; 0: it is not recorded any more; -EAGAIN: not now. */
@@ -222,9 +227,15 @@ static int flush(struct follower *f, int64_t *ret_ns)
 
     if (r < 0)
         return r == -EAGAIN || trace_is_live(&dir, 1, f->trace_options.runtime_dir) ? -EAGAIN : 0;
-    if (late && !f->is_late_reported)
-        cli_error("%s: %s did not send its events in time; some of them may not be shown", dir,
-                  late);
+    if (late && !f->is_late_reported) {
+        _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+        text_printf(&text, "%s: %s did not send its events in time; some of them may not be shown",
+                    dir, late);
+        text_put_char(&text, '\0');
+        if (!text.error)
+            note(f, text.start);
+    }
     f->is_late_reported |= late != NULL;
     *ret_ns = (int64_t)now;
     return 1;
@@ -238,16 +249,16 @@ static int find_begin(struct follower *f)
     f->last = (struct tail_sink){
         .from = INT64_MIN, .has_begun = true, .left = tail_limit(follow->select)};
     f->from = (int64_t)clock_ns(CLOCK_MONOTONIC);
-    if (follow->last->is_given && follow->last->n > 0) {
-        struct error error = {0};
+    if (follow->has_last && follow->n_last > 0) {
+        int r = tail_find(&f->trace_options, follow->select, follow->n_last, &follow->dir, 1,
+                          &f->last, &f->error);
 
-        if (tail_find(&f->trace_options, follow->select, follow->last->n, &follow->dir, 1, &f->last,
-                      &error) < 0)
-            return cli_print_failure(&error, error.code);
+        if (r < 0)
+            return r;
         f->from = f->last.from - (f->last.from > INT64_MIN);
     }
     tail_sink_set_next(&f->last, &follow->losses->sink);
-    return EXIT_SUCCESS;
+    return 0;
 }
 
 static int follow_all(struct follower *f)
@@ -263,7 +274,7 @@ static int follow_all(struct follower *f)
         r = flush(f, &to);
         written = r == -EAGAIN ? 0 : read_window(f, to);
         if (written < 0)
-            return EXIT_FAILURE;
+            return written;
         text_flush(f->follow->out);
         malloc_trim(0);
         used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
@@ -272,34 +283,28 @@ static int follow_all(struct follower *f)
         if (r != 0)
             wait_until(f, next);
     }
-    if (r == 0 && !manifest_probe(f->follow->dir)) {
-        cli_error("%s: the trace was moved or deleted while it was followed", f->follow->dir);
-        return EXIT_FAILURE;
-    }
-    return f->is_unread_reported ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (r == 0 && !manifest_probe(f->follow->dir))
+        return error_set(&f->error, -ENOENT, f->follow->dir,
+                         "the trace was moved or deleted while it was followed");
+    return f->is_unread_reported ? -EIO : 0;
 }
 
-int follow_run(const struct follow *follow)
+int follow_run(const struct follow *follow, struct error *error)
 {
-    struct follower f = {.follow = follow, .open = *follow->open, .signals = {.fd = -1}};
-    int status = EXIT_FAILURE;
+    struct follower f = {.follow = follow, .trace_options = *follow->open};
     int r = watch_growth_new(follow->dir, &f.growth);
 
-    /* As the windows read it. */
-    f.open.host_time = f.open.keep_going = f.open.leave_out_unrelated = true;
-    open_options_apply(&f.open, &f.trace_options);
-    if (r >= 0)
-        r = stop_signals_open(true, &f.signals);
+    f.trace_options.host_time = f.trace_options.leave_out_unrelated = true;
+    f.trace_options.reader.keep_going = true;
     if (r < 0)
-        cli_print_failure(NULL, r);
-    else
-        status = find_begin(&f);
-    if (status == EXIT_SUCCESS)
-        status = follow_all(&f);
-    if (f.signals.fd >= 0)
-        stop_signals_close(&f.signals);
+        error_set(&f.error, r, NULL, "%s", error_text(r));
+    if (r >= 0)
+        r = find_begin(&f);
+    if (r >= 0)
+        r = follow_all(&f);
     map_done(&f.printed);
     map_done(&f.printing);
     watch_growth_free(f.growth);
-    return status;
+    *error = f.error;
+    return r;
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/context.h"
+#include "report/slowest_context.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ticks.h"
-#include "cmd/cmd.h"
-#include "print/view.h"
 #include "report/print_result.h"
+#include "report/trace_view.h"
+#include "trace/read.h"
 
-void context_done(struct context *context)
+void slowest_context_done(struct slowest_context *context)
 {
     for (unsigned i = 0; i < context->n; i++)
         free(context->spans[i].keys);
     free(context->spans);
-    *context = (struct context){0};
+    *context = (struct slowest_context){0};
 }
 
 static char *join_keys(const struct result *result, const struct result_row *row)
@@ -30,9 +30,10 @@ static char *join_keys(const struct result *result, const struct result_row *row
     return text.error ? NULL : strdup(text.start);
 }
 
-int context_init(struct context *context, const struct result *result, int64_t around)
+int slowest_context_init(struct slowest_context *context, const struct result *result,
+                         int64_t around)
 {
-    *context = (struct context){0};
+    *context = (struct slowest_context){0};
     if (result->n_slowest == 0)
         return 0;
     context->spans = calloc(result->n_slowest, sizeof *context->spans);
@@ -71,82 +72,70 @@ static struct time_limit make_limit(const struct clock *clock, int64_t ticks, bo
 }
 
 /* The paths of TRACE, each once. */
-static char **get_paths(const struct trace *trace, int *ret_n)
+static const char **get_paths(const struct trace *trace, unsigned *ret_n)
 {
-    char **paths = calloc(trace->n_inputs, sizeof *paths);
-    int n = 0;
+    const char **paths = calloc(trace->n_inputs, sizeof *paths);
+    unsigned n = 0;
 
     for (unsigned i = 0; paths && i < trace->n_inputs; i++)
         if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0)
-            paths[n++] = (char *)(uintptr_t)trace->inputs[i].path;
+            paths[n++] = trace->inputs[i].path;
     *ret_n = n;
     return paths;
 }
 
 static int print_span(const struct context_span *span, const struct clock *clock,
-                      struct trace *trace, struct text *out)
+                      struct trace *trace, struct text *out, struct error *error)
 {
     const struct select_options select = {.from = make_limit(clock, span->from, false),
                                           .to = make_limit(clock, span->until, true)};
-    struct view_options view_options = {
-        .origin_number = trace_needs_numbers(trace) ? walk_input_of : NULL,
-        .origin_arg = trace,
-        .errors = trace_has_errors(trace),
-        .layers = trace_layers(trace),
-    };
+    const struct view_options view_options = trace_view_options(trace);
     struct selection selection = {0};
-    struct losses_sink counter;
     struct sink *view = NULL;
-    struct walk walk = {.reading.trace = trace,
-                        .reading.selection = &selection,
-                        .out = out,
-                        .draws = true,
-                        .again = true,
-                        .reading.sink = &counter.sink,
-                        .losses = &counter.losses};
-    int status = EXIT_FAILURE;
+    struct trace_reading reading = {.trace = trace, .selection = &selection};
+    int r;
 
-    view_options.input_names = walk_input_names(trace, &view_options.n_input_names);
     text_put_literal(out, "\nEvents around the span of ");
     print_duration(clock, ticks_between(span->begin, span->end), out);
     text_put_literal(out, " at ");
     clock_put_time(clock, span->begin, out);
     text_printf(out, ", %s:\n", span->keys);
     if (selection_init(&selection, &select) < 0 || line_text_open(&view_options, out, &view) < 0) {
-        cli_no_memory();
+        r = error_set(error, -ENOMEM, NULL, "out of memory");
     } else {
-        losses_sink_init(&counter, view);
-        sink_begin(&counter.sink);
-        status = walk_through(&walk);
+        sink_begin(view);
+        reading.sink = view;
+        r = trace_read(&reading);
+        if (r < 0)
+            *error = reading.error;
+        trace_reading_done(&reading);
     }
     sink_free(view);
     selection_done(&selection);
-    return status;
+    return r;
 }
 
-int context_print(const struct context *context, const struct open_options *options,
-                  const struct trace *trace, struct text *out)
+int slowest_context_print(const struct slowest_context *context,
+                          const struct trace_options *options, const struct trace *trace,
+                          struct text *out, struct error *error)
 {
     const struct clock clock = trace->inputs[0].origin->clock;
-    int status = EXIT_SUCCESS;
-    int n;
-    char **paths = get_paths(trace, &n);
+    unsigned n;
+    _cleanup_free_ const char **paths = get_paths(trace, &n);
+    int r = paths ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
 
-    if (!paths) {
-        cli_no_memory();
-        return EXIT_FAILURE;
-    }
-    for (int i = 0; i < n; i++)
-        if (strcmp(paths[i], "-") == 0) {
-            cli_error("--context requires a file: standard input cannot be read again");
-            status = EXIT_FAILURE;
-        }
-    for (unsigned i = 0; status == EXIT_SUCCESS && i < context->n; i++) {
-        struct trace *again = walk_open_again(options, paths, n);
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        if (strcmp(paths[i], "-") == 0)
+            r = error_set(error, -EINVAL, NULL,
+                          "--context requires a file: standard input cannot be read again");
+    for (unsigned i = 0; r == 0 && i < context->n; i++) {
+        struct trace *again;
 
-        status = again ? print_span(&context->spans[i], &clock, again, out) : EXIT_FAILURE;
+        r = trace_open(paths, n, options, &again, error);
+        if (r < 0)
+            break;
+        r = print_span(&context->spans[i], &clock, again, out, error);
         trace_free(again);
     }
-    free(paths);
-    return status;
+    return r;
 }

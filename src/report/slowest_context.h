@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The events around the slowest spans, for `--context`: the trace is opened again for each of them, and read from a
+ * little before its begin. */
+
+#include "analysis/result.h"
+#include "base/text.h"
+#include "trace/trace.h"
+
+struct context_span {
+    int64_t from, until; /* what is printed, in ticks */
+    int64_t begin, end;
+    char *keys;
+};
+
+struct slowest_context {
+    struct context_span *spans;
+    unsigned n;
+};
+
+/* The slowest of RESULT, with AROUND ticks on both sides. 0, -ENOMEM. */
+int slowest_context_init(struct slowest_context *context, const struct result *result,
+                         int64_t around);
+void slowest_context_done(struct slowest_context *context);
+
+/* Puts the events to OUT as `strata report` prints them. TRACE, which was opened with OPTIONS, is opened again. A negative errno
+ * with ERROR. */
+int slowest_context_print(const struct slowest_context *context,
+                          const struct trace_options *options, const struct trace *trace,
+                          struct text *out, struct error *error);
