@@ -142,50 +142,13 @@ static int put_timeline(const struct info_options *options, const struct manifes
     return r < 0 ? cli_output_error(r) : status;
 }
 
-/* ---- Rings ---- */
-
-struct rings_search {
-    const struct native *native;
-    bool is_found;
-};
-
-static int find_rings(const char *path, void *userdata)
-{
-    struct rings_search *search = userdata;
-    struct process *process;
-
-    if (process_open(path, false, &process, NULL) < 0)
-        return 0;
-    search->is_found = native_is_of_process(search->native, process);
-    process_free(process);
-    return search->is_found;
-}
-
-/* Whether the rings that were drained into SOURCE of DIRECTORY are there for 'strata recover', as far as that is known. PIDs
- * are reused: the rings of an earlier process may be there, too. */
-static bool has_rings(const char *directory, const struct manifest_source *source)
-{
-    _cleanup_free_ char *path = NULL;
-    struct rings_search search = {0};
-    struct native *native;
-    int r;
-
-    if (manifest_resolve(directory, source->path, &path, NULL) < 0 ||
-        native_open(path, &native, NULL) < 0)
-        return true;
-    search.native = native;
-    r = process_foreach(NULL, find_rings, &search);
-    native_free(native);
-    return r < 0 || search.is_found;
-}
-
 /* Whether INPUT is of rings whose drain has not ended, and which are gone. */
 static bool has_no_rings(const struct trace_input *input)
 {
     const struct manifest_source *source = input->recorded;
 
     return source && !manifest_source_has_ended(source) && strcmp(source->kind, "ctf") == 0 &&
-           !has_rings(input->path, source);
+           !recover_has_rings(input->path, source);
 }
 
 /* ---- Reading ---- */

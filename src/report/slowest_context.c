@@ -122,8 +122,10 @@ int slowest_context_print(const struct slowest_context *context,
     const struct clock clock = trace->inputs[0].origin->clock;
     unsigned n;
     _cleanup_free_ const char **paths = get_paths(trace, &n);
-    int r = paths ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
+    int r = 0;
 
+    if (!paths)
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     for (unsigned i = 0; r == 0 && i < n; i++)
         if (strcmp(paths[i], "-") == 0)
             r = error_set(error, -EINVAL, NULL,

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tracedir/manifest.h"
+
 static int check_dead(const struct process *process, struct error *error)
 {
     int alive = process_is_alive(process, error);
@@ -155,4 +157,39 @@ void recovered_done(struct recovered *recovered)
 {
     free(recovered->path);
     recovered->path = NULL;
+}
+
+/* ---- Whether there is something to recover ---- */
+
+struct rings_search {
+    const struct native *native;
+    bool is_found;
+};
+
+static int find_rings(const char *path, void *userdata)
+{
+    struct rings_search *search = userdata;
+    struct process *process;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    search->is_found = native_is_of_process(search->native, process);
+    process_free(process);
+    return search->is_found;
+}
+
+bool recover_has_rings(const char *directory, const struct manifest_source *source)
+{
+    _cleanup_free_ char *path = NULL;
+    struct rings_search search = {0};
+    struct native *native;
+    int r;
+
+    if (manifest_resolve(directory, source->path, &path, NULL) < 0 ||
+        native_open(path, &native, NULL) < 0)
+        return true;
+    search.native = native;
+    r = process_foreach(NULL, find_rings, &search);
+    native_free(native);
+    return r < 0 || search.is_found;
 }

@@ -27,3 +27,8 @@ int recover_discard(struct process *process, uint64_t *ret_events, struct error 
 int recover(struct process *process, const char *path, const char *fallback, struct recovered *ret,
             struct error *error);
 void recovered_done(struct recovered *recovered);
+
+struct manifest_source;
+/* Whether the rings that were drained into SOURCE of DIRECTORY are still there, as far as that is known. PIDs are reused: the rings
+ * of an earlier process may be there, too. */
+bool recover_has_rings(const char *directory, const struct manifest_source *source);
