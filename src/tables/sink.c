@@ -116,11 +116,11 @@ static inline int put_event(struct tables_sink *sink, const struct item *item)
 
 static int put_loss(struct tables_sink *sink, const struct item *item)
 {
+    /* One without an end is told at some time, which it goes beyond. */
+    bool has_end = item->time != TIME_UNKNOWN && !item->is_open;
     const struct value cells[LOSS_COLUMNS] = {
         [LOSS_COL_ID] = cell_integer(sink->n),
-        [LOSS_COL_TIME] =
-            cell_integer_if(item->time == TIME_UNKNOWN ? 0 : table_ns(item, item->time),
-                            item->time != TIME_UNKNOWN),
+        [LOSS_COL_TIME] = cell_integer_if(has_end ? table_ns(item, item->time) : 0, has_end),
         [LOSS_COL_SINCE] =
             cell_integer_if(item->since == TIME_UNKNOWN ? 0 : table_ns(item, item->since),
                             item->since != TIME_UNKNOWN),

@@ -109,6 +109,12 @@ status=0
 [ "$("$strata" sql --format=csv -c 'SELECT lost FROM loss ORDER BY time_ns' claim.txt 2>err | tr -d '\r' | tr '\n' ' ')" = "lost  5 " ] ||
     fail "claims: $("$strata" sql -c 'SELECT lost FROM loss ORDER BY time_ns' claim.txt 2>&1)"
 
+# A loss without an end has none, wherever it is told.
+cp -r trace/guest-guest cut
+truncate -s -2048 cut/cpu0.raw
+"$strata" sql -k --format=csv -c 'SELECT cpu, time_ns, since_ns > 0 FROM loss WHERE time_ns IS NULL' cut 2>err | tr -d '\r' >out
+[ "$(tail -n 1 out)" = "0,,1" ] || fail "an open loss: $(cat out err)"
+
 # What is damaged is said, and the rest is answered; what is lost is said.
 head -c 100009 boot.trace >cut.trace
 status=0
