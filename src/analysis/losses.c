@@ -4,6 +4,15 @@
 #include "base/macro.h"
 #include "base/saturate.h"
 
+int64_t loss_begin(const struct item *loss)
+{
+    if (loss->time == TIME_UNKNOWN || loss->time == 0)
+        return TIME_UNKNOWN;
+    if (loss->since != TIME_UNKNOWN)
+        return MIN(loss->since, loss->time);
+    return loss->is_open ? TIME_UNKNOWN : loss->time;
+}
+
 void losses_add(struct losses *losses, const struct item *loss)
 {
     uint64_t *origin;

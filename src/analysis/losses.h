@@ -45,6 +45,9 @@ struct losses_sink {
     struct layer_losses layers;
 };
 
+/* When LOSS began, as far as it is known: at the latest when it ended. TIME_UNKNOWN: nothing is known; of one without an end only when it
+ * is told, and of one before all times of its source not even that: its time is 0. */
+int64_t loss_begin(const struct item *loss);
 void losses_add(struct losses *losses, const struct item *loss);
 /* Those among N items. */
 void losses_add_all(struct losses *losses, const struct item *items, unsigned n);

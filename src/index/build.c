@@ -360,16 +360,21 @@ static int count_item(struct builder *builder, const struct item *item)
     struct index_header *header = &builder->writer.header;
     const struct clock *clock = &item->origin->clock;
     struct build_group *group = build_group_get(builder, item->origin);
-    int64_t ns;
+    int64_t ns, begin;
 
     if (unlikely(!group))
         return -ENOMEM;
     if (unlikely(item->kind == ITEM_LOSS)) {
         losses_add(&builder->losses, item);
-        if (item->time != TIME_UNKNOWN)
-            widen(builder, clock_to_ns(clock, item->time));
-        if (item->time != TIME_UNKNOWN && item->since != TIME_UNKNOWN)
-            widen(builder, clock_to_ns(clock, MIN(item->since, item->time)));
+        begin = loss_begin(item);
+        if (begin == TIME_UNKNOWN)
+            return 0;
+        widen(builder, clock_to_ns(clock, begin));
+        widen(builder, clock_to_ns(clock, item->time));
+        return 0;
+    }
+    if (unlikely(item->time == TIME_UNKNOWN)) {
+        header->n_events++;
         return 0;
     }
     ns = clock_to_ns(clock, item->time);

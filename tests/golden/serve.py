@@ -809,8 +809,23 @@ def check_headers(path):
         server.process.kill()
 
 
+def check_timeless(path):
+    """What has no times begins at 0."""
+    server = Server(path)
+    try:
+        trace = server.get("trace")
+        (opened,) = Tsp(server).get("traces")
+        expect((trace["begin_ns"], trace["duration"], trace["events"]) == ("0", 0, 20), f"{trace}")
+        expect((opened["start"], opened["end"], opened["nbEvents"]) == (0, 0, 20), f"{opened}")
+        server.end(signal.SIGTERM)
+    finally:
+        server.process.kill()
+
+
 if WHAT == "answers":
     check_answers(sys.argv[3])
+elif WHAT == "timeless":
+    check_timeless(sys.argv[3])
 elif WHAT == "headers":
     check_headers(sys.argv[3])
 elif WHAT == "changed":

@@ -37,6 +37,21 @@ ask answers trace
 case="refused headers"
 ask headers trace
 
+case="no times"
+mkdir timeless
+cat >timeless/metadata <<'END'
+/* CTF 1.8 */
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint32_t magic; }; };
+stream { event.header := struct { uint32_t id; }; };
+event { id = 0; name = "e"; fields := struct { uint32_t n; }; };
+END
+{
+    printf '\301\037\374\301'
+    head -c 160 /dev/zero
+} >timeless/stream
+XDG_CACHE_HOME=$work/timeless.cache ask timeless timeless
+
 # The index of the servers above is used by the next ones; it is this user's alone.
 case="cache"
 kept=$(ls -i cache/strata/index/*.index)
