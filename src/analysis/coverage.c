@@ -62,7 +62,7 @@ struct source_coverage {
 
 void coverage_init(struct coverage *coverage)
 {
-    *coverage = (struct coverage){.first = TIME_UNKNOWN, .last = TIME_UNKNOWN};
+    *coverage = (struct coverage){.first = TIME_UNKNOWN, .last = TIME_UNKNOWN, .from = INT64_MIN};
 }
 
 void coverage_done(struct coverage *coverage)
@@ -197,6 +197,21 @@ static void add_lost(const struct coverage *coverage, struct cpu_coverage *cpu, 
         cpu->lost_late += (uint64_t)end - (uint64_t)late_begin;
 }
 
+/* A loss that ended before the first event: the source was recorded when it began. */
+static void begin_with_loss(struct coverage *coverage, struct source_coverage *source,
+                            const struct item *loss)
+{
+    int64_t begin = loss_begin(loss);
+
+    if (begin == TIME_UNKNOWN || loss->time < coverage->from)
+        return;
+    begin = MAX(begin, coverage->from);
+    if (source->first == TIME_UNKNOWN || loss->time < source->first)
+        source->first = begin;
+    if (coverage->first == TIME_UNKNOWN || loss->time < coverage->first)
+        coverage->first = begin;
+}
+
 static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *source,
                            struct cpu_coverage *cpu, const struct item *item)
 {
@@ -209,7 +224,7 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     cpu->begins_lost |= cpu->first == TIME_UNKNOWN && cpu != &source->cpus[0];
     if (item->is_open)
         cpu->open_since = MAX(item->time, cpu->last);
-    /* The time before the first event is not counted. */
+    begin_with_loss(coverage, source, item);
     if (item->time == TIME_UNKNOWN || coverage->first == TIME_UNKNOWN)
         return 0;
     if (since == TIME_UNKNOWN || since < coverage->first)
@@ -286,6 +301,8 @@ int coverage_put_selected(struct coverage *coverage, const struct selection *sel
 
     if (likely(!select))
         return coverage_put(coverage, items, n);
+    if (select->started)
+        coverage->from = select->rows_from;
     if (select->options->cpus.n > 0)
         coverage->cpus = &select->options->cpus;
     for (; (run = selection_next_in_time(select, items, n, &i)) > 0; i += run)

@@ -17,7 +17,8 @@
  * truth, the rate is that of the events that are there, which is too small by the lost ones, and not too large.
  * A loss without an end (item->is_open) goes on to the last event of the trace; of a source without CPUs, from its last event on.
  * What a loss takes after the last event of the trace does not count: that time is not in the trace's duration. So 0 <= covered <=
- * recorded <= duration. The time before the first event of a source is not lost. Where its CPUs begin at different times
+ * recorded <= duration. The trace, and a source, begin with their first event, or with a loss that is before it. The time before that is
+ * not lost. Where its CPUs begin at different times
  * (origin->complete_from), the time of each before its own first event is; and where nothing says that they were recorded to the end
  * (origin_is_recorded_to_end()), the time of each after its own last event.
  * Of a source of certain threads alone (origin->threads_only) all time is lost: other threads ran on its CPUs. Where the kernel chose
@@ -34,8 +35,9 @@ struct coverage {
     /* Events that are earlier than one before them on their CPU: what is damaged, or a clock that ran backwards. All
      * that is measured around them may be wrong. */
     uint64_t n_backward;
-    int64_t first,
-        last; /* of events, in ticks of the trace's clock; TIME_UNKNOWN: there were none */
+    /* Of events, and of losses before the first of them, in ticks of the trace's clock; TIME_UNKNOWN: there were none. */
+    int64_t first, last;
+    int64_t from; /* what is before it does not count; INT64_MIN: all counts */
     struct losses losses;
     struct layer_losses layers;
     struct source_coverage **sources;
@@ -55,7 +57,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
 int coverage_put_selected(struct coverage *coverage, const struct selection *select,
                           const struct item *items, unsigned n);
 
-/* From the first event to the last, in ticks. */
+/* From the first event, or loss before it, to the last event, in ticks. */
 int64_t coverage_duration(const struct coverage *coverage);
 /* Of the source ORIGIN, in ticks: how long it was recorded, what of that it lost, and the rest. 0 of one without events.
  * coverage_lost() of NULL: of the source that lost most. coverage_covered() of NULL: the duration without that. */

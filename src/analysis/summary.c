@@ -64,7 +64,7 @@ static int count_run(struct summary *summary, const struct item *items, unsigned
         if (unlikely(item->time == TIME_UNKNOWN))
             continue;
         if (unlikely(!summary->has_begun))
-            set_begin(summary, item->time);
+            set_begin(summary, summary->coverage.first);
         rates_add(&source->rates, item->time);
     }
     return 0;

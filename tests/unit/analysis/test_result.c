@@ -309,6 +309,48 @@ static void known_to_be_recorded(void **state)
     coverage_done(&coverage);
 }
 
+/* A loss before the first event is in the trace's time, and in its source's; not what is before the times that are selected, nor
+ * where a loss without an end is told. */
+static void loss_before_first(void **state)
+{
+    struct item open = {
+        .kind = ITEM_LOSS, .origin = &two_cpus, .time = 10, .since = TIME_UNKNOWN, .is_open = true};
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_loss(&coverage, &two_cpus, 0, TIME_UNKNOWN, 1000);
+    put_event(&coverage, &two_cpus, 0, 5000);
+    put_event(&coverage, &other, CPU_UNKNOWN, 6000);
+    put_event(&coverage, &two_cpus, 1, 7000);
+    assert_int_equal(coverage.first, 1000);
+    assert_int_equal(coverage_duration(&coverage), 6000);
+    assert_int_equal(coverage_recorded(&coverage, &two_cpus), 6000);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 0);
+    coverage_done(&coverage);
+
+    coverage_init(&coverage);
+    put_loss(&coverage, &two_cpus, CPU_UNKNOWN, 600, 1000);
+    put_event(&coverage, &two_cpus, 0, 5000);
+    assert_int_equal(coverage_duration(&coverage), 4400);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 400);
+    coverage_done(&coverage);
+
+    coverage_init(&coverage);
+    coverage.from = 800;
+    put_loss(&coverage, &two_cpus, CPU_UNKNOWN, 600, 1000);
+    put_event(&coverage, &two_cpus, 0, 5000);
+    assert_int_equal(coverage_duration(&coverage), 4200);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 200);
+    coverage_done(&coverage);
+
+    coverage_init(&coverage);
+    assert_int_equal(coverage_put(&coverage, &open, 1), 0);
+    put_event(&coverage, &two_cpus, 0, 5000);
+    assert_int_equal(coverage.first, 5000);
+    coverage_done(&coverage);
+}
+
 /* A source that was cut would go on as others do. */
 static void cut_source(void **state)
 {
@@ -481,14 +523,15 @@ static void losses_of_a_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(column_as_printed), cmocka_unit_test(covered_time),
-        cmocka_unit_test(events_in_a_loss),  cmocka_unit_test(cpu_of_losses),
-        cmocka_unit_test(loss_at_end),       cmocka_unit_test(loss_without_start),
-        cmocka_unit_test(many_losses),       cmocka_unit_test(source_of_its_own),
-        cmocka_unit_test(rows_of_sources),   cmocka_unit_test(known_to_be_recorded),
-        cmocka_unit_test(cut_source),        cmocka_unit_test(covered_of_late_cpu),
-        cmocka_unit_test(covered_by_pairs),  cmocka_unit_test(sorted_rows),
-        cmocka_unit_test(copied_stages),     cmocka_unit_test(losses_of_a_thread),
+        cmocka_unit_test(column_as_printed),   cmocka_unit_test(covered_time),
+        cmocka_unit_test(events_in_a_loss),    cmocka_unit_test(cpu_of_losses),
+        cmocka_unit_test(loss_at_end),         cmocka_unit_test(loss_without_start),
+        cmocka_unit_test(many_losses),         cmocka_unit_test(source_of_its_own),
+        cmocka_unit_test(rows_of_sources),     cmocka_unit_test(known_to_be_recorded),
+        cmocka_unit_test(loss_before_first),   cmocka_unit_test(cut_source),
+        cmocka_unit_test(covered_of_late_cpu), cmocka_unit_test(covered_by_pairs),
+        cmocka_unit_test(sorted_rows),         cmocka_unit_test(copied_stages),
+        cmocka_unit_test(losses_of_a_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
