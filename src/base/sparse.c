@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/unnamed_file.h"
 
 /* No block of a file system is larger. */
 #define BLOCK_MAX ((size_t)64 * 1024)
@@ -79,12 +80,12 @@ int sparse_release(int fd, uint64_t from, uint64_t offset)
 
 int sparse_check(int dir)
 {
-    _cleanup_(closep) int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    _cleanup_(closep) int fd = unnamed_file_open(dir, ".");
     static const uint8_t bytes[3 * 4096] = {1};
     int r;
 
     if (fd < 0)
-        return -errno;
+        return fd;
     r = write_all(fd, bytes, sizeof bytes);
     return r < 0 ? r : punch(fd, 0, 4096 + 1);
 }

@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/spool.h"
 #include "base/fd.h"
+#include "base/unnamed_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static int temporary_in(const char *directory)
-{
-    char name[4096];
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0)
-        return fd;
-    /* Not every file system supports unnamed files. */
-    if (snprintf(name, sizeof name, "%s/strata-XXXXXX", directory) >= (int)sizeof name)
-        return -ENAMETOOLONG;
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    unlink(name);
-    return fd;
-}
 
 static int temporary_file(const char *dir, const char **ret_dir)
 {
@@ -30,13 +14,13 @@ static int temporary_file(const char *dir, const char **ret_dir)
 
     if (dir) {
         *ret_dir = dir;
-        return temporary_in(dir);
+        return unnamed_file_open(AT_FDCWD, dir);
     }
     *ret_dir = "/var/tmp";
-    fd = temporary_in("/var/tmp");
+    fd = unnamed_file_open(AT_FDCWD, "/var/tmp");
     if (fd < 0) {
         *ret_dir = "/tmp";
-        fd = temporary_in("/tmp");
+        fd = unnamed_file_open(AT_FDCWD, "/tmp");
     }
     return fd;
 }

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/macro.h"
+#include "base/unnamed_file.h"
 
 /* A node of the tree of ends covers 64 below it. */
 #define INDEX_SHIFT 6
@@ -17,25 +18,9 @@
 
 /* ---- Memory in a file ---- */
 
-static int open_temporary(const char *dir)
-{
-    char path[4096];
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0)
-        return fd;
-    if ((size_t)snprintf(path, sizeof path, "%s/strata-sql-XXXXXX", dir) >= sizeof path)
-        return -ENAMETOOLONG;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    unlink(path);
-    return fd;
-}
-
 static int spill_open(struct spill *spill, const char *dir)
 {
-    *spill = (struct spill){.fd = open_temporary(dir)};
+    *spill = (struct spill){.fd = unnamed_file_open(AT_FDCWD, dir)};
     return spill->fd < 0 ? spill->fd : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "base/unnamed_file.h"
 
 #define HEAD_SIZE 12
 #define CHUNK_ENOUGH ((size_t)64 * 1024)
@@ -51,27 +52,11 @@ static int read_all(int fd, void *p, size_t n, uint64_t offset)
     return 0;
 }
 
-static int open_in(const char *dir)
-{
-    char path[4200];
-    int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return fd < 0 ? -errno : fd;
-    /* A file system that has no such files. */
-    snprintf(path, sizeof path, "%s/strata-XXXXXX", dir);
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    unlink(path);
-    return fd;
-}
-
 int record_spool_open(const char *path, struct record_spool *ret)
 {
     const char *slash = strrchr(path, '/');
     _cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    int fd = dir ? open_in(dir) : -ENOMEM;
+    int fd = dir ? unnamed_file_open(AT_FDCWD, dir) : -ENOMEM;
 
     if (fd < 0)
         return fd;

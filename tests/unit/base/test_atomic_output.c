@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
+#include "base/unnamed_file.h"
 
 static char scratch[64];
 static char path[128];
@@ -234,6 +236,25 @@ static void the_first_signal_may_be_a_request_to_stop(void **state)
     assert_true(exists(scratch, "output"));
 }
 
+/* Also where the file system has none (overlayfs before Linux 6.1). */
+static void a_file_without_a_name_is_in_no_directory(void **state)
+{
+    int (*const open_one[])(int, const char *) = {unnamed_file_open, unnamed_file_open_by_name};
+
+    for (size_t i = 0; i < sizeof open_one / sizeof *open_one; i++) {
+        char byte = 0;
+        int fd = open_one[i](AT_FDCWD, scratch);
+
+        assert_true(fd >= 0);
+        assert_int_equal(count_entries(scratch), 0);
+        assert_int_equal(pwrite(fd, "x", 1, 8192), 1);
+        assert_int_equal(pread(fd, &byte, 1, 8192), 1);
+        assert_int_equal(byte, 'x');
+        close(fd);
+        assert_int_equal(open_one[i](AT_FDCWD, "/nonexistent"), -ENOENT);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -248,6 +269,7 @@ int main(void)
         TEST(a_signal_leaves_nothing),
         TEST(what_a_kill_leaves_is_no_output),
         TEST(the_first_signal_may_be_a_request_to_stop),
+        TEST(a_file_without_a_name_is_in_no_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
