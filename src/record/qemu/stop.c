@@ -415,7 +415,7 @@ void qemu_note_problems(struct qemu_recorder *self)
         recorder_problem(
             &self->recorder,
             "CLOCK_REALTIME, the clock of QEMU's log, was set by %.3f seconds during the "
-            "recording; times within a second of that may be wrong by as much",
+            "recording; times of its events may be wrong by as much, and out of order",
             (double)self->clock.stepped / (double)NSEC_PER_SEC);
     if (self->clock.error < 0)
         recorder_problem(&self->recorder, "cannot write all samples of QEMU's clock: %s",
