@@ -201,8 +201,8 @@ int diff_init(struct diff *diff, const struct result *a, const struct result *b)
     for (unsigned i = 0; r >= 0 && i < diff->n; i++) {
         struct diff_row *row = &diff->rows[i];
 
-        if ((!row->from[0] && diff->lacks_cpu[0]) || (!row->from[1] && diff->lacks_cpu[1]))
-            row->verdict = DIFF_UNKNOWN;
+        row->may_be_in_both =
+            (!row->from[0] && diff->lacks_cpu[0]) || (!row->from[1] && diff->lacks_cpu[1]);
     }
     if (r >= 0 && diff->n > 0)
         qsort(diff->rows, diff->n, sizeof *diff->rows, compare_rows);

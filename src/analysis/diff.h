@@ -61,8 +61,9 @@ struct diff_row {
     const struct result_row *from[2]; /* NULL: there is none in this trace */
     struct diff_test tests[DIFF_METRICS];
     /* DIFF_CHANGED: the spans take longer or shorter, by the mean or a percentile. Otherwise of the mean. The same of the rate if there are no
-     * durations. Of a row of one trace alone: DIFF_UNKNOWN if the other lacks a CPU. */
+     * durations. */
     enum diff_verdict verdict;
+    bool may_be_in_both; /* of one trace alone, but the other one lacks a CPU */
     bool
         lacks_cpu; /* of a CPU in one of the traces, most of the time is lost: rates and sums cannot be compared */
 };

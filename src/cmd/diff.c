@@ -204,7 +204,7 @@ static const char *get_verdict(const struct diff_row *row)
 {
     if (row->from[0] && row->from[1])
         return diff_verdict_name(row->verdict);
-    if (row->verdict == DIFF_UNKNOWN)
+    if (row->may_be_in_both)
         return diff_verdict_name(DIFF_UNKNOWN);
     return row->from[0] ? "only_a" : "only_b";
 }
@@ -278,12 +278,16 @@ static void put_legend(const struct diff *diff, struct text *out)
 {
     unsigned counts[DIFF_CHANGED + 1] = {0}, only[2] = {0};
 
-    for (unsigned i = 0; i < diff->n; i++)
-        if ((diff->rows[i].from[0] && diff->rows[i].from[1]) ||
-            diff->rows[i].verdict == DIFF_UNKNOWN)
-            counts[diff->rows[i].verdict]++;
+    for (unsigned i = 0; i < diff->n; i++) {
+        const struct diff_row *row = &diff->rows[i];
+
+        if (row->may_be_in_both)
+            counts[DIFF_UNKNOWN]++;
+        else if (row->from[0] && row->from[1])
+            counts[row->verdict]++;
         else
-            only[diff->rows[i].from[0] ? 0 : 1]++;
+            only[row->from[0] ? 0 : 1]++;
+    }
     text_printf(out, "%u changed, %u the same (~), %u undecided (?)", counts[DIFF_CHANGED],
                 counts[DIFF_SAME], counts[DIFF_UNKNOWN]);
     if (only[0] + only[1] > 0)
