@@ -10,7 +10,7 @@
 #include "runtime/output.h"
 #include "runtime/pass.h"
 
-char *sink_plan_path(const struct sink *sink)
+char *sink_plan_path(const struct trace_sink *sink)
 {
     const char *said = sink->whole ? sink->whole : sink->path ? sink->path : sink->ops->path;
     char *path = output_path(said);
@@ -28,7 +28,7 @@ char *sink_plan_path(const struct sink *sink)
     return other;
 }
 
-char *sink_path(struct sink *sink)
+char *sink_path(struct trace_sink *sink)
 {
     char *path = sink_plan_path(sink);
 

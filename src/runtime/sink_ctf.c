@@ -185,7 +185,7 @@ static int begin(struct ctf *ctf, int directory)
     return put_metadata(ctf, directory, class_count());
 }
 
-static int ctf_open(struct sink *sink)
+static int ctf_open(struct trace_sink *sink)
 {
     char *path = sink_path(sink);
     struct ctf *ctf = calloc(1, sizeof(*ctf));
@@ -265,7 +265,7 @@ static struct stream *stream_of(struct ctf *ctf, unsigned ring)
     return stream;
 }
 
-static int write_packets(struct sink *sink, struct stream *stream,
+static int write_packets(struct trace_sink *sink, struct stream *stream,
                          const struct ring_packet *packets, unsigned n)
 {
     struct ctf *ctf = sink->state;
@@ -292,7 +292,7 @@ static int write_packets(struct sink *sink, struct stream *stream,
 }
 
 /* The stream of a ring, ready for packets. */
-static int prepare(struct sink *sink, unsigned ring, struct stream **ret)
+static int prepare(struct trace_sink *sink, unsigned ring, struct stream **ret)
 {
     struct ctf *ctf = sink->state;
     uint32_t n_classes = class_count(); /* ids are given before they are in records */
@@ -310,8 +310,8 @@ static int prepare(struct sink *sink, unsigned ring, struct stream **ret)
 }
 
 /* As many as there is space for: first many at once, then one by one. */
-static unsigned ctf_packets(struct sink *sink, unsigned ring, const struct ring_packet *packets,
-                            unsigned n)
+static unsigned ctf_packets(struct trace_sink *sink, unsigned ring,
+                            const struct ring_packet *packets, unsigned n)
 {
     struct stream *stream;
     unsigned done = 0, at_once = PACKETS_AT_ONCE;
@@ -333,7 +333,7 @@ static unsigned ctf_packets(struct sink *sink, unsigned ring, const struct ring_
     return done;
 }
 
-static void ctf_packets_lost(struct sink *sink, unsigned ring, uint64_t events)
+static void ctf_packets_lost(struct trace_sink *sink, unsigned ring, uint64_t events)
 {
     struct stream *stream = stream_of(sink->state, ring);
 
@@ -341,7 +341,7 @@ static void ctf_packets_lost(struct sink *sink, unsigned ring, uint64_t events)
         stream->lost += events;
 }
 
-static int ctf_losses(struct sink *sink, unsigned ring, const struct ring_packet *packet)
+static int ctf_losses(struct trace_sink *sink, unsigned ring, const struct ring_packet *packet)
 {
     const struct ctf *ctf = sink->state;
     const struct stream *before = ctf->streams[ring];
@@ -359,7 +359,7 @@ static int ctf_losses(struct sink *sink, unsigned ring, const struct ring_packet
     return r < 0 ? r : 1;
 }
 
-static uint64_t ctf_reported(const struct sink *sink, unsigned ring)
+static uint64_t ctf_reported(const struct trace_sink *sink, unsigned ring)
 {
     const struct ctf *ctf = sink->state;
 
@@ -367,7 +367,7 @@ static uint64_t ctf_reported(const struct sink *sink, unsigned ring)
 }
 
 /* The longer the trace, the better the clock's rate is known. */
-static uint64_t ctf_flush(struct sink *sink)
+static uint64_t ctf_flush(struct trace_sink *sink)
 {
     struct ctf *ctf = sink->state;
     uint64_t hz = pass_clock_hz();
@@ -379,14 +379,14 @@ static uint64_t ctf_flush(struct sink *sink)
     return 0;
 }
 
-const char *sink_ctf_dir(const struct sink *sink)
+const char *sink_ctf_dir(const struct trace_sink *sink)
 {
     const struct ctf *ctf = sink->state;
 
     return ctf->path;
 }
 
-static void ctf_close(struct sink *sink)
+static void ctf_close(struct trace_sink *sink)
 {
     struct ctf *ctf = sink->state;
 
@@ -402,7 +402,7 @@ static void ctf_close(struct sink *sink)
     sink->state = NULL;
 }
 
-const struct sink_ops sink_ctf = {
+const struct trace_sink_ops sink_ctf = {
     .name = "ctf",
     .path = "strata-%p",
     .open = ctf_open,

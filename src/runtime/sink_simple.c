@@ -60,7 +60,7 @@ static inline void put_u32(struct simple *s, uint32_t value)
     s->at += sizeof(value);
 }
 
-static int simple_open(struct sink *sink)
+static int simple_open(struct trace_sink *sink)
 {
     _cleanup_free_ char *path = sink_path(sink);
     struct simple *s = malloc(sizeof(*s));
@@ -119,7 +119,7 @@ static size_t size_of(const struct simple *s, const uint8_t *p, uint64_t *ret_lo
 
 /* Writes the records for which there is space, whole, CHUNK bytes or one record at once. Returns how many events
  * are lost. */
-static uint64_t write_what_fits(struct sink *sink)
+static uint64_t write_what_fits(struct trace_sink *sink)
 {
     struct simple *s = sink->state;
     uint8_t *p = s->buffer;
@@ -144,7 +144,7 @@ static uint64_t write_what_fits(struct sink *sink)
     return lost;
 }
 
-static uint64_t simple_flush(struct sink *sink)
+static uint64_t simple_flush(struct trace_sink *sink)
 {
     struct simple *s = sink->state;
     const struct iovec piece = {s->buffer, (size_t)(s->at - s->buffer)};
@@ -228,7 +228,7 @@ static size_t room_for(const struct record *record)
            (record->layout->all_words ? 0 : record->layout->n_fields * 8U);
 }
 
-static uint64_t simple_records(struct sink *sink, const struct record *records, unsigned n)
+static uint64_t simple_records(struct trace_sink *sink, const struct record *records, unsigned n)
 {
     struct simple *s = sink->state;
     uint64_t lost = 0;
@@ -255,7 +255,7 @@ static uint64_t simple_records(struct sink *sink, const struct record *records, 
     return lost;
 }
 
-static void simple_close(struct sink *sink)
+static void simple_close(struct trace_sink *sink)
 {
     struct simple *s = sink->state;
 
@@ -266,7 +266,7 @@ static void simple_close(struct sink *sink)
     sink->state = NULL;
 }
 
-const struct sink_ops sink_simple = {
+const struct trace_sink_ops sink_simple = {
     .name = "simple",
     .path = "trace-%p",
     .open = simple_open,

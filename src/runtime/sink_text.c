@@ -61,7 +61,7 @@ struct log_buffer {
 /* Of the events gathered, how many are not all among the first WRITTEN bytes. What is said of others there is to be said
  * again. To count lines is not
  * enough: an event's strings may have line feeds. */
-static uint64_t count_unwritten(struct sink *sink, size_t written)
+static uint64_t count_unwritten(struct trace_sink *sink, size_t written)
 {
     const struct log_buffer *log = sink->state;
     uint64_t n = 0;
@@ -77,7 +77,7 @@ static uint64_t count_unwritten(struct sink *sink, size_t written)
     return n;
 }
 
-static int log_open(struct sink *sink)
+static int log_open(struct trace_sink *sink)
 {
     struct log_buffer *log;
 
@@ -129,7 +129,7 @@ static const char *last_whole(const struct log_buffer *log, const char *text, co
     return whole;
 }
 
-static uint64_t log_flush(struct sink *sink)
+static uint64_t log_flush(struct trace_sink *sink)
 {
     struct log_buffer *log = sink->state;
     const char *text = log->text;
@@ -203,7 +203,7 @@ static void gather(struct log_buffer *log, const struct record *record, enum log
     log->records[i].n = record->layout ? 1 : record->dropped;
 }
 
-static uint64_t log_records(struct sink *sink, const struct record *records, unsigned n)
+static uint64_t log_records(struct trace_sink *sink, const struct record *records, unsigned n)
 {
     struct log_buffer *log = sink->state;
     uint64_t lost = 0;
@@ -226,13 +226,13 @@ static uint64_t log_records(struct sink *sink, const struct record *records, uns
     return lost;
 }
 
-static void free_state(struct sink *sink)
+static void free_state(struct trace_sink *sink)
 {
     free(sink->state);
     sink->state = NULL;
 }
 
-const struct sink_ops sink_log = {
+const struct trace_sink_ops sink_log = {
     .name = "log",
     .open = log_open,
     .records = log_records,
@@ -242,12 +242,12 @@ const struct sink_ops sink_log = {
 
 /* ---- syslog: a message a record ---- */
 
-static int open_syslog(struct sink *sink)
+static int open_syslog(struct trace_sink *sink)
 {
     return syslog_set_socket(sink->path ? sink->whole : NULL);
 }
 
-static uint64_t syslog_records(struct sink *sink, const struct record *records, unsigned n)
+static uint64_t syslog_records(struct trace_sink *sink, const struct record *records, unsigned n)
 {
     static bool stalled; /* the system's log takes nothing any more */
     char *text = scratch_take();
@@ -274,7 +274,7 @@ static uint64_t syslog_records(struct sink *sink, const struct record *records, 
     return lost;
 }
 
-const struct sink_ops sink_syslog = {
+const struct trace_sink_ops sink_syslog = {
     .name = "syslog",
     .open = open_syslog,
     .records = syslog_records,
@@ -282,14 +282,14 @@ const struct sink_ops sink_syslog = {
 
 /* ---- ftrace: a line a record. The kernel stamps it when it comes, so it says when it was. ---- */
 
-static int ftrace_open(struct sink *sink)
+static int ftrace_open(struct trace_sink *sink)
 {
     int r = ftrace_set_marker(sink->path ? sink->whole : NULL);
 
     return r < 0 && pass_is_child() && ftrace_has_marker() ? 0 : r;
 }
 
-static uint64_t ftrace_records(struct sink *sink, const struct record *records, unsigned n)
+static uint64_t ftrace_records(struct trace_sink *sink, const struct record *records, unsigned n)
 {
     uint64_t lost = 0;
 
@@ -307,7 +307,7 @@ static uint64_t ftrace_records(struct sink *sink, const struct record *records, 
     return lost;
 }
 
-const struct sink_ops sink_ftrace = {
+const struct trace_sink_ops sink_ftrace = {
     .name = "ftrace",
     .open = ftrace_open,
     .records = ftrace_records,

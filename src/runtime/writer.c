@@ -55,7 +55,7 @@ static struct {
     bool ended;     /* the process is ending, all is written */
     atomic_bool running;
     pthread_t thread;
-    struct sink sinks[SINKS];
+    struct trace_sink sinks[SINKS];
     unsigned n_on;
     bool on[SINKS];
     struct drain drain;
@@ -74,7 +74,7 @@ static struct {
 
 /* ---- Passes ---- */
 
-static void complain(struct sink *sink, int r)
+static void complain(struct trace_sink *sink, int r)
 {
     if (!sink->complained)
         trace_message("cannot write the trace (%s%s%s): %s; events are lost until that changes",
@@ -87,7 +87,7 @@ static void complain(struct sink *sink, int r)
 }
 
 /* Not over what another process is writing, as of a program that runs itself or another one with the same environment. */
-static int open_file(struct sink *sink)
+static int open_file(struct trace_sink *sink)
 {
     int r = sink->ops->open(sink);
 
@@ -100,7 +100,7 @@ static int open_file(struct sink *sink)
     return r;
 }
 
-static void sink_open(struct sink *sink, uint64_t now)
+static void sink_open(struct trace_sink *sink, uint64_t now)
 {
     int r;
 
@@ -115,20 +115,20 @@ static void sink_open(struct sink *sink, uint64_t now)
     complain(sink, r);
 }
 
-static void sink_lose(struct sink *sink, uint64_t n)
+static void sink_lose(struct trace_sink *sink, uint64_t n)
 {
     sink->lost += n;
     if (n)
         COUNT(sinks_lost, n);
 }
 
-static void sink_flush(struct sink *sink)
+static void sink_flush(struct trace_sink *sink)
 {
     if (sink->is_open && sink->ops->flush)
         sink_lose(sink, sink->ops->flush(sink));
 }
 
-static void sink_close(struct sink *sink)
+static void sink_close(struct trace_sink *sink)
 {
     if (sink->is_open && sink->ops->close)
         sink->ops->close(sink);
@@ -140,7 +140,7 @@ static void sink_close(struct sink *sink)
 static unsigned show_packets(unsigned ring, const struct ring_packet *packets, unsigned n,
                              bool keep, uint64_t *ret_lost)
 {
-    struct sink *sink = &writer.sinks[SINK_CTF]; /* the only one that stores packets */
+    struct trace_sink *sink = &writer.sinks[SINK_CTF]; /* the only one that stores packets */
     unsigned stored = n;
 
     if (!writer.on[SINK_CTF] || sink->paused)
@@ -160,7 +160,7 @@ static unsigned show_packets(unsigned ring, const struct ring_packet *packets, u
 
 static int show_losses(unsigned ring, const struct ring_packet *packet)
 {
-    struct sink *sink = &writer.sinks[SINK_CTF];
+    struct trace_sink *sink = &writer.sinks[SINK_CTF];
 
     if (!writer.on[SINK_CTF] || sink->paused)
         return 0;
@@ -176,7 +176,7 @@ static void show_records(const struct record *records, unsigned n)
         dropped += records[i].layout ? 0 : records[i].dropped;
     }
     for (unsigned i = 0; i < SINKS; i++) {
-        struct sink *sink = &writer.sinks[i];
+        struct trace_sink *sink = &writer.sinks[i];
 
         if (!writer.on[i] || sink->paused || !sink->ops->records)
             continue;
@@ -206,7 +206,7 @@ static void plan_trace(void)
 /* For recovery: before the first packet goes there. */
 static void note_trace(void)
 {
-    const struct sink *ctf = &writer.sinks[SINK_CTF];
+    const struct trace_sink *ctf = &writer.sinks[SINK_CTF];
     uint8_t uuid[16];
 
     if (writer.on[SINK_CTF] && ctf->is_open) {
@@ -246,7 +246,7 @@ static void make_pass(enum drain_kind kind)
         return;
     clock_sync_steer(pass_times());
     for (unsigned i = 0; i < SINKS; i++) {
-        struct sink *sink = &writer.sinks[i];
+        struct trace_sink *sink = &writer.sinks[i];
 
         if (!writer.on[i])
             continue;
@@ -366,7 +366,7 @@ bool writer_sink_is_open(enum sink_number number)
 
 static int sink_on(enum sink_number number, const char *path, bool now, bool pause)
 {
-    struct sink *sink = &writer.sinks[number];
+    struct trace_sink *sink = &writer.sinks[number];
     const char *said = path ? path : sink->ops->path;
     char *copy = path ? strdup(path) : NULL;
     /* The program may change its directory, as a daemon does, before the file is made. */
@@ -421,7 +421,7 @@ int writer_sink_move(enum sink_number number, const char *path)
 
 int writer_sink_state(enum sink_number number, struct sink_state *ret)
 {
-    const struct sink *sink = &writer.sinks[number];
+    const struct trace_sink *sink = &writer.sinks[number];
 
     /* A sink that blocks, on a pipe without a reader for example, holds the lock. */
     if (pass_lock_within(STATE_TIMEOUT) != 0)
@@ -443,7 +443,7 @@ int writer_sink_state(enum sink_number number, struct sink_state *ret)
 
 void writer_sink_off(enum sink_number number)
 {
-    struct sink *sink = &writer.sinks[number];
+    struct trace_sink *sink = &writer.sinks[number];
 
     pass_lock();
     if (writer.on[number]) {
@@ -463,7 +463,7 @@ void writer_sink_off(enum sink_number number)
 
 void writer_sink_pause(enum sink_number number)
 {
-    struct sink *sink = &writer.sinks[number];
+    struct trace_sink *sink = &writer.sinks[number];
 
     pass_lock();
     if (!sink->paused && writer.on[number])
@@ -474,7 +474,7 @@ void writer_sink_pause(enum sink_number number)
 
 int writer_sink_resume(enum sink_number number)
 {
-    struct sink *sink = &writer.sinks[number];
+    struct trace_sink *sink = &writer.sinks[number];
     int r = 0;
 
     pass_lock();
@@ -503,7 +503,7 @@ bool writer_sink_is_paused(enum sink_number number)
 
 char *writer_sink_path(enum sink_number number)
 {
-    const struct sink *sink = &writer.sinks[number];
+    const struct trace_sink *sink = &writer.sinks[number];
     char *path;
 
     pass_lock();
@@ -568,7 +568,7 @@ static void write_rest(void)
 
 static uint64_t reported(unsigned ring)
 {
-    const struct sink *sink = &writer.sinks[SINK_CTF];
+    const struct trace_sink *sink = &writer.sinks[SINK_CTF];
 
     return sink->is_open ? sink->ops->reported(sink, ring) : 0;
 }
@@ -585,7 +585,7 @@ static uint64_t reported_as_record(unsigned ring)
 
 /* Says what SINK lost that is in no trace. True: the rings have events that it could not write, and files, so that
  * `strata recover` can save them. */
-static bool report_sink(struct sink *sink)
+static bool report_sink(struct trace_sink *sink)
 {
     uint64_t lost = sink->lost - sink->reported, left = 0;
 
@@ -693,7 +693,7 @@ void writer_after_fork_child(void)
     bool was_running = writer.running;
 
     for (unsigned i = 0; i < SINKS; i++) {
-        struct sink *sink = &writer.sinks[i];
+        struct trace_sink *sink = &writer.sinks[i];
 
         if (fork_locked)
             sink_close(sink); /* flushes nothing: what was gathered is the parent's */
