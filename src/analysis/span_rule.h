@@ -2,7 +2,7 @@
 #pragma once
 
 /* What makes a span: an event that begins it, one that ends it, maybe others between them, and what they have in
- * common. Rules are built in (span_rules.c) or written by users (strata-analysis(7)):
+ * common. Rules are built in (span_builtins.c) or written by users (strata-analysis(7)):
  *
  *     [NAME:] STEP -> STEP [-> STEP…] [by cpu|thread|vcpu] [again=cut|first|nest|queue|replace] [unique]
  *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][{CONDITION}][?]

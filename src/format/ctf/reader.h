@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of the reader of CTF's streams (ctf.c): what it knows of a trace (ctf_trace.c), of the packet
- * at hand (ctf_packet.c) and of the event (ctf_event.c). */
+/* The inside of the reader of CTF's streams (ctf.c): what it knows of a trace (trace.c), of the packet
+ * at hand (packet.c) and of the event (event.c). */
 
 #include "base/wide.h"
 #include "format/ctf/ctf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of ctf_tsdl.c: the parser's state, its tokens (ctf_tsdl_token.c) and its types
- * (ctf_tsdl_type.c). All functions return 0 or a negative errno, with the error filled. */
+/* The inside of tsdl.c: the parser's state, its tokens (tsdl_token.c) and its types
+ * (tsdl_type.c). All functions return 0 or a negative errno, with the error filled. */
 
 #include <stdbool.h>
 

@@ -126,7 +126,7 @@ struct ctf_type {
     struct ctf_member *members;     /* struct, variant */
     const struct ctf_range *ranges; /* enum */
     uint32_t n_members, n_ranges;
-    const void *labels;                  /* enum: of ctf_layout.c */
+    const void *labels;                  /* enum: of layout.c */
     struct ctf_type *element;            /* array, sequence */
     uint64_t length;                     /* array */
     const char *reference;               /* sequence: its length; variant: its tag. As written */
@@ -159,7 +159,7 @@ struct ctf_stream_decl {
     struct ctf_type *packet_context; /* each may be NULL */
     struct ctf_type *event_header;
     struct ctf_type *event_context;
-    struct origin *origin; /* of its events; set by ctf_trace.c */
+    struct origin *origin; /* of its events; set by trace.c */
     uint32_t line;
 };
 
