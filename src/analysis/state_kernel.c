@@ -317,7 +317,10 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
     if (unlikely(item->pid != prev))
         check_stamp(source, item, prev);
     source->counts.switches += state_is_counted(source, time);
-    source->events |= STATE_EVENT_SWITCH;
+    if (unlikely(state_lacks_switches(source))) {
+        source->events |= STATE_EVENT_SWITCH;
+        state_first_switch(source);
+    }
     cpu->switched = true;
     if (unlikely(source->origin->pid_filter) && (prev == IDLE_THREAD || next == IDLE_THREAD))
         note_recorded(source, prev == IDLE_THREAD ? next : prev, time);

@@ -162,6 +162,9 @@ struct state_source {
     uint64_t held_begin, held_end;
     uint32_t held_place;           /* of number `held_end` */
     uint64_t lost_begin, lost_end; /* of these, taken already */
+    /* Intervals of CPUs, until the first switch (T14). */
+    struct state_interval *early;
+    unsigned n_early;
 };
 
 #define STATE_CPUS_MAX 65536
@@ -253,6 +256,14 @@ static inline void state_cpu_seen(struct state_source *source, struct state_cpu 
         state_cpu_first_seen(source, cpu, time);
     cpu->last = time;
 }
+
+/* T14: a kernel of which no switch was seen yet. */
+static inline bool state_lacks_switches(const struct state_source *source)
+{
+    return !(source->events & STATE_EVENT_SWITCH) && !source->is_xen;
+}
+/* SOURCE has its first switch: gives what was kept for it. */
+void state_first_switch(struct state_source *source);
 
 /* T9: whether a time of which nothing is known is an interval. Without any switch it is of nothing but other events. */
 static inline bool state_has_unknown(const struct state_source *source)

@@ -311,10 +311,37 @@ static void hand_over(struct states *states, const struct state_interval *interv
         states->error = r;
 }
 
+/* T14. */
+static _cold_ void keep_early(struct state_source *source, const struct state_interval *interval)
+{
+    if (!source->early) {
+        source->early = aligned_alloc(64, STATES_HELD * sizeof *source->early);
+        if (!source->early) {
+            source->states->error = -ENOMEM;
+            return;
+        }
+    }
+    if (source->n_early == STATES_HELD)
+        source->n_early = 0;
+    source->early[source->n_early++] = *interval;
+}
+
+_cold_ void state_first_switch(struct state_source *source)
+{
+    for (unsigned i = 0; i < source->n_early; i++)
+        hand_over(source->states, &source->early[i], 1);
+    free(source->early);
+    source->early = NULL;
+    source->n_early = 0;
+}
+
 void state_give(struct state_source *source, struct state_interval *interval)
 {
     interval->origin = source->origin;
-    hand_over(source->states, interval, 1);
+    if (unlikely(state_lacks_switches(source)))
+        keep_early(source, interval);
+    else
+        hand_over(source->states, interval, 1);
 }
 
 static void hand_over_held(struct state_source *source, uint64_t n)
@@ -421,6 +448,10 @@ _cold_ int state_make_room(struct state_source *source)
             source->states->error = -ENOMEM;
             return -ENOMEM;
         }
+        return 0;
+    }
+    if (unlikely(state_lacks_switches(source))) {
+        source->held_begin += HANDED_OVER;
         return 0;
     }
     if (source->incomplete)
@@ -636,7 +667,8 @@ static void finish_source(struct state_source *source)
     }
     if (source->is_xen)
         state_domains_finish(source);
-    hand_over_held(source, source->held_end - source->held_begin);
+    if (!state_lacks_switches(source))
+        hand_over_held(source, source->held_end - source->held_begin);
 }
 
 void states_init(struct states *states, const struct states_ops *ops, void *arg)
@@ -647,9 +679,12 @@ void states_init(struct states *states, const struct states_ops *ops, void *arg)
 int states_release(struct states *states)
 {
     for (unsigned i = 0; i < states->n_sources; i++) {
-        doubt_wakeups(states->sources[i]);
-        hand_over_held(states->sources[i],
-                       states->sources[i]->held_end - states->sources[i]->held_begin);
+        struct state_source *source = states->sources[i];
+
+        if (state_lacks_switches(source))
+            continue;
+        doubt_wakeups(source);
+        hand_over_held(source, source->held_end - source->held_begin);
     }
     return states->error;
 }
@@ -673,6 +708,7 @@ void states_done(struct states *states)
         free(source->buckets);
         state_domains_done(source);
         free(source->held);
+        free(source->early);
         map_done(&source->names);
         arena_done(&source->arena);
         free(source);

@@ -42,6 +42,8 @@
  *      without it. Before that, and in a source that has sched_waking, such a wait has begun unseen. Before the
  *      first event of an interrupt, the thread of a CPU wakes others; from then on, it does so where a switch or an entry to a guest
  *      since the CPU's first event, or its last loss, shows that no interrupt has begun before. Otherwise, who wakes is unknown.
+ *  T14 Of a kernel without any switch, nothing is given: a thread may have slept between two events that name it. Up to its first
+ *      switch, the last STATES_HELD intervals are kept.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -220,8 +222,7 @@ enum {
     STATE_EVENT_GUEST = 1 << 6, /* kvm_entry and kvm_exit, vmentry and vmexit */
 };
 unsigned states_events(const struct states *states, unsigned i);
-/* Whether ORIGIN had a switch; NULL: any source. Without one, the states of its threads and CPUs are those between
- * events that name the same thread, which may have slept in between. */
+/* Whether ORIGIN had a switch; NULL: any source (T14). */
 bool states_has_switches(const struct states *states, const struct origin *origin);
 /* When the first event of source ORIGIN that shows a state was; TIME_UNKNOWN: there is none. */
 int64_t states_begin(const struct states *states, const struct origin *origin);

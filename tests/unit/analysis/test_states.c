@@ -554,15 +554,30 @@ static void test_stamps(void **state)
     assert_int_equal(counts(w)->contradictions, 0);
 }
 
-/* Where there are no switches, threads take turns all the same. */
+/* T14: without switches, two events of a thread do not show that it ran in between, nor a wake-up that it waits. */
 static void test_no_switches(void **state)
 {
     struct world *w = *state;
 
     for (int i = 1; i <= 6; i++)
         about(w, w->other, i * 10, 0, i / 2, 0, 0);
-    expect_of(w, STATE_OF_CPU, "0 unknown ?10-20?, 0 running ?20-30?, 0 running ?40-50?");
+    about(w, w->waking, 70, 0, 3, 7, 0);
+    expect_of(w, STATE_OF_CPU, "");
+    expect_of(w, STATE_OF_THREAD, "");
     assert_int_equal(counts(w)->contradictions, 0);
+    restart(w);
+    for (int i = 1; i <= 2 * STATES_HELD; i++)
+        about(w, w->waking, i * 10, 0, 1 + i % 2, 7, 0);
+    assert_int_equal(w->n, 0);
+    expect_of(w, STATE_OF_CPU, "");
+    expect_of(w, STATE_OF_THREAD, "");
+    restart(w);
+    /* A switch shows that they would be in the trace. */
+    about(w, w->other, 10, 0, 1, 0, 0);
+    about(w, w->other, 20, 0, 1, 0, 0);
+    change(w, 30, 0, 1, 1, 0);
+    expect_of(w, STATE_OF_CPU, "0 running ?10-30");
+    expect_of(w, STATE_OF_THREAD, "1 running ?10-30, 1 sleeping 30-30?");
 }
 
 /* A wake-up of a thread that still runs; the waker waits until it has left its CPU. */
@@ -937,6 +952,7 @@ static void test_guest_time(void **state)
     change(w, 20, 0, 5, 1, 0);
     expect_inside(w, 0, false);
     /* It stops by no event, and began by none. */
+    change(w, 5, 1, 0, 0, 9);
     about(w, w->other, 10, 0, 5, 5, 0);
     about(w, w->other, 20, 0, 5, 5, 0);
     lose(w, w->kernel, 20, 30, 0);
