@@ -17,6 +17,8 @@ void losses_add(struct losses *losses, const struct item *loss)
 {
     uint64_t *origin;
 
+    if (loss->lost == 0)
+        return; /* it may be one, and is counted elsewhere */
     losses->n++;
     if (loss->cause == LOSS_UNREADABLE) {
         losses->damaged++;

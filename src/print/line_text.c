@@ -328,7 +328,9 @@ static void put_loss(struct line_text *line, const struct item *item)
     if (line->options.color)
         text_put_literal(out, RED);
     text_put_literal(out, "LOST: ");
-    if (item->lost != LOST_UNKNOWN) {
+    if (item->lost == 0) {
+        text_put_literal(out, "events may be missing");
+    } else if (item->lost != LOST_UNKNOWN) {
         text_put_u64(out, item->lost);
         text_put_str(out, item->lost == 1 ? " event" : " events");
     } else {

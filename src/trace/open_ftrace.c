@@ -98,17 +98,31 @@ static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret
     *ret = (struct left_out){0};
     if (ctx->recorded || !open_again(ctx, &in))
         return 0;
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, &catalogue, &ctx->options->reader,
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, NULL, &catalogue, &ctx->options->reader,
                        &sources, &n, &error);
     if (r >= 0 && catalogue.n_origins != 1)
         r = -ENOTSUP; /* which of several kernels or instances lacks what cannot be told */
     return left_out_find_in(r, sources, n, &catalogue, ret);
 }
 
+/* The CPUs in LACKING have fewer events than the file says. -ENOMEM. */
+static int note_lacking(const struct open_ctx *ctx, const struct cpu_set *lacking)
+{
+    unsigned n = cpu_set_count(lacking);
+    char text[128];
+
+    return n == 0 ? 0
+                  : trace_note(ctx->trace,
+                               "%s: CPU%s %s had more events than the file has: when is not known",
+                               ctx->path, n == 1 ? "" : "s",
+                               cpu_set_text(lacking, CPU_SET_MAX, text, sizeof text));
+}
+
 int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct left_out left_out;
+    struct cpu_set lacking;
     struct source **sources;
     struct input in;
     unsigned n;
@@ -121,13 +135,15 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
         return r;
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &left_out.cpus, &ctx->trace->catalogue,
-                       &ctx->options->reader, &sources, &n, error);
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &left_out.cpus, &lacking,
+                       &ctx->trace->catalogue, &ctx->options->reader, &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
     r = known_threads_note(ctx, first_origin, &left_out);
+    if (r >= 0)
+        r = note_lacking(ctx, &lacking);
     return r < 0 ? r : known_cpus_note(ctx, &left_out.cpus);
 }
 

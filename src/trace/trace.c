@@ -241,7 +241,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
         return r;
     for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++) {
         trace->catalogue.origins[i]->number = i;
-        trace->catalogue.origins[i]->is_cut = ctx->is_cut;
+        trace->catalogue.origins[i]->is_cut |= ctx->is_cut;
         trace->catalogue.origins[i]->is_live = ctx->is_live;
     }
     if (ctx->recorded) {

@@ -120,12 +120,15 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time
         cpu->last_time = time;
 }
 
+static int64_t tail_time(const struct ftrace_cpu *cpu)
+{
+    return cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time;
+}
+
 /* A loss of unknown size after the last event. */
 static void add_tail(struct ftrace_cpu *cpu, enum loss_cause cause, uint64_t skipped)
 {
-    add_loss(cpu, cause,
-             cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time,
-             LOST_UNKNOWN, skipped);
+    add_loss(cpu, cause, tail_time(cpu), LOST_UNKNOWN, skipped);
 }
 
 static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
@@ -134,7 +137,7 @@ static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
 }
 
 /* Whether the data of the CPU end before the recording did is what these say, never the last event, as a CPU may be idle:
- *  - its file is shorter than the recorder, or the table of the file, says;
+ *  - its file is shorter than the recorder, or the table of the file, says, or has fewer events;
  *  - it cannot be read on from here, and reading does not go on after it;
  *  - the recorder was killed, or stopped writing before its end (feed->is_unfinished). */
 static void end_early(struct ftrace_cpu *cpu, enum loss_cause cause)
@@ -142,7 +145,10 @@ static void end_early(struct ftrace_cpu *cpu, enum loss_cause cause)
     if (cpu->is_open)
         return;
     cpu->is_open = true;
-    add_tail(cpu, cause, 0);
+    if (cpu->feed->lacks > 0)
+        add_loss(cpu, LOSS_DROPPED, tail_time(cpu), cpu->feed->lacks, 0);
+    else
+        add_tail(cpu, cause, 0);
 }
 
 /* The current page is damaged from AT on: ends the source, or continues with the next page. */
@@ -220,6 +226,9 @@ static void next_page(struct ftrace_cpu *cpu)
          ftrace_page_seems_to_begin(layout, cpu->page_start, cpu->page_size, cpu->sync_time)))
         cpu->sync_time = cpu->page.time;
     is_late = cpu->feed->is_late && cpu->page_offset == 0;
+    /* Pages may lack between any two: then what it did from one to the next is unknown. */
+    if (cpu->feed->lacks > 0 && !cpu->page.missed && cpu->last_time != TIME_UNKNOWN)
+        add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time), 0, 0);
     if (cpu->page.missed || is_late)
         add_loss(cpu, LOSS_DROPPED, time_of(cpu, cpu->page.time),
                  cpu->page.count_known && !is_late ? cpu->page.n_missed : LOST_UNKNOWN, 0);
@@ -584,6 +593,16 @@ static const char *cpu_hint(const struct source *source)
     return cpu->capture->first == source ? kernel_events_hint(cpu->capture->events) : NULL;
 }
 
+static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_loss)
+{
+    struct origin *origin = cpu->capture->origin;
+    int64_t time = time_of(cpu, MIN(begin, (uint64_t)INT64_MAX));
+
+    origin->last_begin = MAX(origin->last_begin, time);
+    if (cpu->feed->is_cut || is_after_loss)
+        origin->lost_begin = MAX(origin->lost_begin, time);
+}
+
 /* When the CPU begins. A buffer that went round has lost what came before its first page, and a file that is shorter than the
  * recorder wrote may have. */
 static void note_begin(struct ftrace_cpu *cpu)
@@ -591,9 +610,12 @@ static void note_begin(struct ftrace_cpu *cpu)
     struct ftrace_capture *capture = cpu->capture;
     struct error error = {0};
     uint8_t head[PAGE_HEAD_MAX];
-    int64_t time;
     int r;
 
+    if (!cpu->feed->peek && cpu->feed->begin != 0) {
+        note_begin_at(cpu, cpu->feed->begin, cpu->feed->begins_after_loss);
+        return;
+    }
     if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0)
         return;
     r = cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error);
@@ -604,11 +626,8 @@ static void note_begin(struct ftrace_cpu *cpu)
     }
     if (r < 0)
         return;
-    time = time_of(cpu, MIN(load_u64_swap(head, capture->layout.swap), (uint64_t)INT64_MAX));
-    capture->origin->last_begin = MAX(capture->origin->last_begin, time);
-    if (cpu->feed->is_cut || cpu->feed->is_late ||
-        ftrace_page_is_after_loss(&capture->layout, head))
-        capture->origin->lost_begin = MAX(capture->origin->lost_begin, time);
+    note_begin_at(cpu, load_u64_swap(head, capture->layout.swap),
+                  cpu->feed->is_late || ftrace_page_is_after_loss(&capture->layout, head));
 }
 
 int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,

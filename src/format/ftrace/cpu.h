@@ -61,7 +61,10 @@ struct page_feed {
                 struct error *error);
     int (*skip)(struct page_feed *feed, uint64_t number, struct error *error);
     void (*free)(struct page_feed *feed);
-    bool is_cut;          /* there were more pages after the last one, or before the first */
+    bool is_cut;    /* there were more pages after the last one, or before the first */
+    uint64_t lacks; /* so many events of it are missing, anywhere; 0: unknown, or none */
+    uint64_t begin; /* of its first page, where peek() is NULL; 0: not known */
+    bool begins_after_loss;
     bool is_unfinished;   /* there may have been, which were never written */
     bool is_late;         /* events before the first page are missing, which it does not say */
     uint64_t done, total; /* bytes, for progress; total 0: not known */

@@ -31,6 +31,7 @@ void dat_file_unref(struct dat_file *file)
     for (unsigned i = 0; i < file->n_unpacked; i++)
         free(file->unpacked[i]);
     free(file->buffers);
+    free(file->cpustats);
     free(file->unpacked);
     map_done(&file->formats);
     arena_done(&file->arena);

@@ -44,6 +44,13 @@ struct dat_buffer {
     unsigned n_cpus;
 };
 
+/* What the kernel counted of a CPU (format/trace_dat/cpustat.h). */
+struct dat_cpustat {
+    const char *buffer;
+    int cpu;
+    uint64_t read, entries, dropped;
+};
+
 struct dat_file {
     unsigned n_refs;
     struct input in;
@@ -69,7 +76,10 @@ struct dat_file {
     /* Of what strata exported: the names of the buffers' layers, with a blank before each, the top buffer's first; after a layer, what
      * is not known of the buffer (event/origin_flags.h), with a '+' before each. Or NULL. */
     const char *layers;
-    uint8_t **unpacked; /* what dat_text.memory points into */
+    struct dat_cpustat *cpustats;
+    unsigned n_cpustats;
+    const char *cpustat_buffer; /* that the next ones are of; NULL: the top one */
+    uint8_t **unpacked;         /* what dat_text.memory points into */
     unsigned n_unpacked;
     uint64_t n_metadata;  /* version 7: bytes of options and of unpacked sections so far */
     uint64_t chunks_size; /* bytes of chunks that its feeds hold */

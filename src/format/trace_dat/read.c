@@ -5,6 +5,7 @@
 
 #include "base/macro.h"
 #include "format/ftrace/clock.h"
+#include "format/trace_dat/cpustat.h"
 #include "schema/kernel/format.h"
 
 #define SYSTEM_NAME_MAX 256
@@ -14,6 +15,7 @@
 
 enum {
     OPTION_DATE = 1,
+    OPTION_CPUSTAT = 2,
     OPTION_BUFFER = 3,
     OPTION_TRACE_CLOCK = 4,
     OPTION_UNAME = 5,
@@ -338,6 +340,9 @@ int dat_read_option(struct dat_reader *r, unsigned id, const uint8_t *p, uint32_
     case OPTION_OFFSET:
         file->times.offset = (int64_t)(offset + (uint64_t)option_number(p, size));
         return 0;
+    case OPTION_CPUSTAT:
+        got = dat_cpustat_read(file, p, size);
+        return got < 0 ? error_set(r->error, got, file->path, "out of memory") : 0;
     case OPTION_BUFFER:
     case OPTION_BUFFER_TEXT: return read_buffer(r, id, p, size);
     case OPTION_TRACE_CLOCK:

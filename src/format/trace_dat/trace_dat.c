@@ -8,6 +8,7 @@
 #include "event/origin_flags.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
+#include "format/trace_dat/cpustat.h"
 #include "format/trace_dat/events.h"
 #include "format/trace_dat/feed.h"
 
@@ -26,7 +27,9 @@ struct opening {
     size_t buffer_size;
     struct source **sources;
     unsigned n_sources, n_max;
+    unsigned n_empty;           /* CPUs without pages, which may get a source */
     const struct cpu_set *lost; /* of which data are missing; NULL: none */
+    struct cpu_set *lacking;    /* found to lack events; NULL: not looked for */
 };
 
 /* The layer of the buffer NUMBER, as the file says, or as it was given; and what is not known of it. */
@@ -45,15 +48,39 @@ static void set_layer(const struct opening *o, unsigned number, struct origin *o
         (void)origin_set_flag(origin, word, strlen(word));
 }
 
+/* Finds what CPU of BUFFER lacks. */
+static int find_lack(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
+                     const struct ftrace_layout *layout, struct ftrace_capture *capture,
+                     struct dat_lack *ret)
+{
+    int r;
+
+    *ret = (struct dat_lack){0};
+    if (!o->lacking)
+        return 0;
+    r = dat_cpustat_compare(o->file, buffer, cpu, layout, ret);
+    if (r < 0)
+        return error_set(o->error, r, o->name, "out of memory");
+    if (ret->events > 0) {
+        cpu_set_add(o->lacking, (uint32_t)cpu->cpu);
+        capture->origin->is_cut = true;
+        capture->origin->lost_uncounted |= !ret->is_exact;
+    }
+    return 0;
+}
+
 /* One without pages is one that lost them. */
 static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
-                    uint32_t page_size, struct ftrace_capture *capture)
+                    uint32_t page_size, const struct dat_lack *lack, struct ftrace_capture *capture)
 {
     struct page_feed *feed;
     int r = dat_feed_new(o->file, buffer, cpu, page_size, o->buffer_size, &feed);
 
     if (r == 0) {
-        feed->is_cut = cpu->size == 0;
+        feed->is_cut = cpu->size == 0 || lack->events > 0;
+        feed->lacks = lack->events;
+        feed->begin = lack->begin;
+        feed->begins_after_loss = lack->begins_after_loss;
         r = ftrace_cpu_open(capture, cpu->cpu, feed, &o->sources[o->n_sources]);
     }
     if (r < 0)
@@ -100,13 +127,17 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     if (ftrace_times_change(times))
         ftrace_capture_set_times(capture, times);
     for (unsigned i = 0; i < buffer->n_cpus && r == 0; i++) {
-        if (buffer->cpus[i].size > 0)
-            r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, capture);
+        struct dat_lack lack;
+
+        r = find_lack(o, buffer, &buffer->cpus[i], &layout, capture, &lack);
+        if (r == 0 && (buffer->cpus[i].size > 0 || lack.events > 0))
+            r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, &lack, capture);
     }
     for (uint32_t cpu = o->lost ? cpu_set_next(o->lost, 0) : CPU_SET_MAX;
          cpu < CPU_SET_MAX && r == 0; cpu = cpu_set_next(o->lost, cpu + 1))
-        if (!has_pages(buffer, (int)cpu))
-            r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size, capture);
+        if (!has_pages(buffer, (int)cpu) && !(o->lacking && cpu_set_has(o->lacking, cpu)))
+            r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size,
+                         &(struct dat_lack){0}, capture);
     ftrace_capture_unref(capture);
     return r;
 }
@@ -123,6 +154,8 @@ static int count_cpus(struct opening *o)
             const struct dat_cpu *cpu = &file->buffers[i].cpus[k];
             uint64_t there = MIN(cpu->size, total - MIN(cpu->offset, total));
 
+            if (cpu->size == 0 && o->lacking)
+                o->n_empty++;
             if (cpu->size == 0)
                 continue;
             if (there > total - sum)
@@ -168,7 +201,7 @@ static int open_buffers(struct opening *o)
                          "unfinished, or trace-cmd recorded nothing: it has the pages of no CPU; "
                          "of files NAME.cpuN that it left, trace-cmd restore makes a trace.dat");
     o->buffer_size = MIN(BUFFER_SIZE, BUFFERS_MAX / MAX(o->n_max, 1u));
-    o->sources = calloc(MAX(o->n_max + n_lost, 1u), sizeof(struct source *));
+    o->sources = calloc(MAX(o->n_max + o->n_empty + n_lost, 1u), sizeof(struct source *));
     if (!o->sources)
         return error_set(o->error, -ENOMEM, o->name, "out of memory");
     for (unsigned i = 0; i < file->n_buffers && r == 0; i++) {
@@ -182,17 +215,21 @@ static int open_buffers(struct opening *o)
 }
 
 int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,
-                   struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct error *error)
+                   struct cpu_set *ret_lacking, struct catalogue *catalogue,
+                   const struct reader_options *options, struct source ***ret_sources,
+                   unsigned *ret_n, struct error *error)
 {
     struct opening o = {.name = name,
                         .layer = layer,
                         .lost = lost,
+                        .lacking = ret_lacking,
                         .catalogue = catalogue,
                         .options = options,
                         .error = error};
     int r;
 
+    if (ret_lacking)
+        *ret_lacking = (struct cpu_set){0};
     r = dat_file_open(in, name, &o.file, error);
     if (r < 0)
         return r;

@@ -31,6 +31,7 @@
  * section holds u32 size, u32 size unpacked, data.
  *   section 0       options, as above; the last one, id 0, has the u64 offset of the next such section
  *                   or 0
+ *   option 2        a text: per_cpu/cpuN/stats, after "CPU: N"; or the name of the buffer that the next ones are of
  *   option 3        a buffer: u64 offset of its section, name NUL, clock NUL, u32 page size, u32 n; n
  *                   times: u32 CPU, u64 offset, u64 size
  *   options 16..21  u64 offset of the section of the same number, which holds what version 6 has of:
@@ -54,8 +55,10 @@
 bool trace_dat_is(const uint8_t *head, size_t size);
 
 /* A source per CPU and buffer that has pages, and per buffer an origin of its own, of LAYER and with the path NAME (of a further buffer
- * "NAME:BUFFER"). The CPUs in LOST (NULL: none) that have no pages have a source, too: what they did is unknown. Times are nanoseconds if
- * the file says how to make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
+ * "NAME:BUFFER"). The CPUs in LOST (NULL: none) that have no pages have a source, too: what they did is unknown. RET_LACKING
+ * (NULL: this is not looked for, which reads all pages): the CPUs that have fewer events than the file says that there were; their
+ * origins are cut. Times are nanoseconds if the file says how to make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
 int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,
-                   struct catalogue *catalogue, const struct reader_options *options,
-                   struct source ***ret_sources, unsigned *ret_n, struct error *error);
+                   struct cpu_set *ret_lacking, struct catalogue *catalogue,
+                   const struct reader_options *options, struct source ***ret_sources,
+                   unsigned *ret_n, struct error *error);

@@ -18,6 +18,9 @@
 
 static uint8_t *file;
 static size_t file_size;
+/* That lack events by the file's own counts; looked for if it is on. */
+static bool looks_for_lack;
+static struct cpu_set lacking;
 
 static void load(const char *name)
 {
@@ -45,7 +48,8 @@ static int read_all(bool keep_going, struct text *text, struct error *error)
 
     error_clear(error);
     assert_int_equal(input_open_memory(&in, file, file_size, "f"), 0);
-    r = trace_dat_open(&in, "f", LAYER_GUEST, NULL, &catalogue, &options, &sources, &n, error);
+    r = trace_dat_open(&in, "f", LAYER_GUEST, NULL, looks_for_lack ? &lacking : NULL, &catalogue,
+                       &options, &sources, &n, error);
     if (r < 0) {
         catalogue_done(&catalogue);
         return r;
@@ -232,6 +236,79 @@ static uint8_t *find_option(unsigned id)
     return p + 6;
 }
 
+/* Adds a section of options to the plain file of version 7, with COUNTS as options CPUSTAT. */
+static void add_counts(const char *const *counts, unsigned n)
+{
+    uint8_t *p;
+
+    load("v7");
+    store_le64(find_option(0), file_size);
+    p = file + file_size;
+    memset(p, 0, 16);
+    p += 16;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t len = (uint32_t)strlen(counts[i]) + 1;
+
+        store_le16(p, 2);
+        store_le32(p + 2, len);
+        memcpy(p + 6, counts[i], len);
+        p += 6 + len;
+    }
+    store_le16(p, 0);
+    store_le32(p + 2, 8);
+    store_le64(p + 6, 0);
+    p += 14;
+    file_size = (size_t)(p - file);
+}
+
+static void expect_lack(const char *const *counts, unsigned n, const char *expected,
+                        unsigned n_cpus)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+
+    add_counts(counts, n);
+    looks_for_lack = true;
+    assert_int_equal(read_all(false, &text, &error), 0);
+    looks_for_lack = false;
+    text_put_char(&text, '\0');
+    assert_string_equal(strstr(text.start, "f 5001"), expected);
+    assert_int_equal(cpu_set_count(&lacking), n_cpus);
+    text_done(&text);
+}
+
+#define COUNTS(cpu, entries, dropped, read)                                    \
+    "CPU: " cpu "\nentries: " entries "\noverrun: 0\ndropped events: " dropped \
+    "\nread events: " read "\n"
+
+/* The file has 4 events of CPU 0, and 2 of CPU 1. */
+static void fewer_events(void **state)
+{
+    static const char rest[] = "f 5001 monotonic cpu0 worker-9 numbers: a=3 b=4 at 0x4\n"
+                               "f 134218740 monotonic cpu1 other-10 numbers: a=11 b=21 at 0x15\n";
+    static const char cpu0[] = "f 5001 monotonic cpu0 worker-9 numbers: a=3 b=4 at 0x4\n"
+                               "cpu0 lost 5\n"
+                               "f 134218740 monotonic cpu1 other-10 numbers: a=11 b=21 at 0x15\n";
+    const char *all[] = {COUNTS("0", "0", "0", "4"), COUNTS("1", "0", "0", "2")};
+    const char *most[] = {COUNTS("0", "0", "0", "9"), COUNTS("1", "0", "0", "2")};
+    const char *dropped[] = {COUNTS("0", "0", "5", "4")};
+    /* What was in the buffer when the counts were taken may be counted twice. */
+    const char *raced[] = {COUNTS("0", "3", "0", "4"), COUNTS("1", "1", "0", "2")};
+    const char *more[] = {COUNTS("0", "0", "0", "1")};
+    const char *twice[] = {COUNTS("0", "0", "0", "9"), COUNTS("0", "0", "0", "4")};
+    const char *other[] = {"\nBuffer: second\n\n", COUNTS("0", "0", "0", "9")};
+    const char *damaged[] = {"CPU: 0\nentries: 0\nread events: many\n", "CPU: 0"};
+
+    expect_lack(all, 2, rest, 0);
+    expect_lack(most, 2, cpu0, 1);
+    expect_lack(dropped, 1, cpu0, 1);
+    expect_lack(raced, 2, rest, 0);
+    expect_lack(more, 1, rest, 0);
+    expect_lack(twice, 2, rest, 0);
+    expect_lack(other, 2, rest, 0);
+    expect_lack(damaged, 2, rest, 0);
+}
+
 /* Tables that tell of no buffer at all, or make a small file a large one to read. */
 static void tables(void **state)
 {
@@ -399,7 +476,7 @@ int main(void)
         cmocka_unit_test(instances), cmocka_unit_test(truncated),
         cmocka_unit_test(garbled),   cmocka_unit_test(refused),
         cmocka_unit_test(tables),    cmocka_unit_test(chunks_that_unpack_to_gigabytes),
-        cmocka_unit_test(codecs),
+        cmocka_unit_test(codecs),    cmocka_unit_test(fewer_events),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
 
