@@ -16,7 +16,7 @@
 /* From what share of time on something stands out, and how full a CPU that is busy is. */
 #define SHARE_MIN 0.05
 #define BUSY_MIN 0.9
-/* A share of switches that do not follow from the ones before. */
+/* A share of switches that are followed by other threads than they name. */
 #define CONTRADICTED_MIN 0.01
 /* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
 #define TAIL_SPANS_MIN 100
@@ -77,8 +77,8 @@ static void find_contradictions(struct finder *finder)
     text_printf(&finder->text,
                 "%" PRIu64 " of %" PRIu64 " switches %s: what ran between them is unknown",
                 found->n, found->n_checked,
-                found->n == 1 ? "does not follow from the one before"
-                              : "do not follow from the ones before");
+                found->n == 1 ? "is followed by another thread than it names"
+                              : "are followed by other threads than they name");
     finder_add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
 }
 

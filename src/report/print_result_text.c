@@ -172,8 +172,8 @@ static void put_contradictions(const struct result *result, struct text *out)
     if (contradictions->n == 0)
         return;
     text_printf(out, "%10" PRIu64 " %s", contradictions->n,
-                contradictions->n == 1 ? "switch does not follow from the one before"
-                                       : "switches do not follow from the ones before");
+                contradictions->n == 1 ? "switch is followed by another thread than it names"
+                                       : "switches are followed by other threads than they name");
     for (unsigned i = 0; i < contradictions->n_cpus; i++)
         lost_cpus_add(&cpus, (unsigned)contradictions->by_cpu[i].cpu, contradictions->by_cpu[i].n);
     if (contradictions->n_cpus > 0)

@@ -435,4 +435,4 @@ case="contradictions"
 } >contradicted
 "$strata" sched -f json contradicted 2>err | jq -e '.contradictions == {checked: 2, switches: 2, by_cpu: {"0": 2}}' >out ||
     fail "$("$strata" sched contradicted)"
-"$strata" summary contradicted 2>err | grep -q '^- 2 of 2 switches do not follow' || fail "$("$strata" summary contradicted)"
+"$strata" summary contradicted 2>err | grep -q '^- 2 of 2 switches are followed by other threads than they name' || fail "$("$strata" summary contradicted)"
