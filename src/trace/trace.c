@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "format/ctf/ctf.h"
+#include "format/kernel_text/kernel_text.h"
 #include "format/simpletrace/simpletrace.h"
 #include "schema/xen/table.h"
 #include "timeline/clock_map.h"
@@ -82,12 +83,13 @@ static void opening_done(struct open_ctx *ctx)
 /* Buffers the beginning of IN. */
 static int read_head(struct input *in, struct error *error)
 {
-    while (input_buffered(in) < HEAD_SIZE) {
+    for (bool is_in_header = false; input_buffered(in) < HEAD_SIZE || is_in_header;
+         is_in_header = kernel_text_is_in_header(input_at(in), input_buffered(in))) {
         struct pollfd pollfd = {.fd = in->fd, .events = POLLIN};
         size_t before = input_buffered(in);
         int r;
 
-        if (!in->seekable && before >= HEAD_ENOUGH && poll(&pollfd, 1, 0) == 0)
+        if (!is_in_header && !in->seekable && before >= HEAD_ENOUGH && poll(&pollfd, 1, 0) == 0)
             break;
         r = input_refill(in, error);
         if (r < 0)

@@ -175,6 +175,8 @@ const char *kernel_form_refused(const char *head, size_t n, char *message, size_
         size_t len = (size_t)((newline ? newline : end) - p);
         struct kernel_line line;
 
+        /* A header may have any number of lines. */
+        lines -= len > 0 && *p == '#' && lines > 0;
         if (is_latency_format(p, len))
             return "the tracer's option latency-format wrote it, which is not read; 'echo 0 "
                    ">/sys/kernel/tracing/options/latency-format' and read the trace again";

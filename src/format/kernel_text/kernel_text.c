@@ -150,6 +150,21 @@ static bool is_html(const char *text, size_t len)
 
 /* ---- Recognising ---- */
 
+bool kernel_text_is_in_header(const void *head, size_t n)
+{
+    const char *p = head;
+    const char *end = p + n;
+
+    if (!begins(p, n, "# ========\n"))
+        return false;
+    while (p < end && *p == '#') {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+
+        p = newline ? newline + 1 : end;
+    }
+    return !memchr(p, '\n', (size_t)(end - p));
+}
+
 bool kernel_text_probe(const void *head, size_t n)
 {
     const char *p = head;
@@ -168,6 +183,8 @@ bool kernel_text_probe(const void *head, size_t n)
         int32_t cpu;
         uint64_t lost;
 
+        /* A header may have any number of lines. */
+        lines -= len > 0 && *p == '#' && lines > 0;
         if (memchr(p, '\0', len))
             return false;
         if (kernel_line_read(p, len, &line) || kernel_line_lost(p, len, &cpu, &lost))

@@ -34,6 +34,9 @@
 /* Whether a file that begins with the N bytes HEAD is such a text. */
 bool kernel_text_probe(const void *head, size_t n);
 
+/* Whether the N bytes HEAD end within the header of `perf script --header`, or within the line after it: what it is cannot be told yet. */
+bool kernel_text_is_in_header(const void *head, size_t n);
+
 /* Takes over IN, also on failure. Reads up to the first event, to know the clock. -ENOMEM, -EOPNOTSUPP (T7), or an errno from reading. */
 int kernel_text_open(struct input *in, struct catalogue *catalogue, struct source **ret_source,
                      struct error *error);
