@@ -610,7 +610,6 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
         if (!line.is_record)
             return put_event(text, &line, item);
         if (line.lost) {
-            text->names->origin.lost_uncounted = false;
             text->time = line.time;
             put_lost(text, item, line.cpu, line.lost, line.time);
         }
