@@ -3,6 +3,7 @@
  * name other CPUs do, and where there are none, a gap in the numbers of its files. A recorder that wrote down the length of each
  * file has said it so (recorded_files.c). */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/ftrace/ftrace.h"
@@ -109,6 +110,58 @@ int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing)
                             cpu_set_text(missing, CPU_SET_MAX, text, sizeof text),
                             n == 1 ? "was" : "were", n == 1 ? "it" : "them",
                             n == 1 ? "it" : "they");
+}
+
+struct lost_cpus {
+    struct source source;
+    unsigned n; /* 0: they were lent */
+    struct item losses[];
+};
+
+static int lost_cpus_next(struct source *source, const struct item **ret_items)
+{
+    struct lost_cpus *lost = container_of(source, struct lost_cpus, source);
+    unsigned n = lost->n;
+
+    lost->n = 0;
+    *ret_items = lost->losses;
+    return (int)n;
+}
+
+static void lost_cpus_free(struct source *source)
+{
+    free(container_of(source, struct lost_cpus, source));
+}
+
+static const struct source_ops lost_cpus_ops = {.next = lost_cpus_next, .free = lost_cpus_free};
+
+int known_cpus_lose(struct open_ctx *ctx, const struct origin *origin,
+                    const struct cpu_set *missing, int64_t time)
+{
+    unsigned n = cpu_set_count(missing);
+    struct lost_cpus *lost;
+
+    if (n == 0 || time == TIME_UNKNOWN)
+        return 0;
+    lost = calloc(1, sizeof *lost + n * sizeof *lost->losses);
+    if (!lost)
+        return -ENOMEM;
+    lost->source.ops = &lost_cpus_ops;
+    lost->source.ordered = true;
+    for (uint32_t cpu = cpu_set_next(missing, 0); lost->n < n; cpu = cpu_set_next(missing, cpu + 1))
+        lost->losses[lost->n++] = (struct item){
+            .kind = ITEM_LOSS,
+            .cause = LOSS_DROPPED,
+            .origin = origin,
+            .time = time,
+            .since = time,
+            .lost = LOST_UNKNOWN,
+            .cpu = (int32_t)cpu,
+            .pid = PID_UNKNOWN,
+            .vcpu = VCPU_UNKNOWN,
+            .is_open = true,
+        };
+    return open_ctx_add(ctx, &lost->source);
 }
 
 int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_out *left_out)

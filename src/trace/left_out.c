@@ -68,7 +68,7 @@ struct search {
     struct seen_thread *recent;
     struct map pairs; /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
     unsigned n_switches;
-    int64_t last;
+    int64_t first, last;
     struct clock clock;
 };
 
@@ -259,6 +259,8 @@ static int look_through(struct search *search, struct source *source, unsigned m
                 continue;
             }
             search->last = MAX(search->last, items[i].time);
+            if (search->first == TIME_UNKNOWN || items[i].time < search->first)
+                search->first = items[i].time;
             search->clock = items[i].origin->clock;
             if (put_event(search, &items[i]) < 0)
                 return -ENOMEM;
@@ -330,7 +332,7 @@ static bool is_filtered(const struct search *search, const struct broken *broken
 /* L4. */
 static bool is_unsure(const struct search *search, const struct broken *broken)
 {
-    return broken->seen + broken->absent >= BROKEN_MIN_FEW &&
+    return search->n_switches >= SWITCHES_MIN && broken->seen + broken->absent >= BROKEN_MIN_FEW &&
            (broken->n >= search->n_switches / UNSURE_PART || broken->away >= 1.0 / AWAY_PART ||
             broken->idle >= BROKEN_MIN);
 }
@@ -356,7 +358,7 @@ static void judge(const struct search *search, struct left_out *ret)
     int64_t settled =
         search->clock.hz > 0 ? clock_from_ns(&search->clock, SETTLED_NS) : SETTLED_TICKS;
 
-    *ret = (struct left_out){0};
+    *ret = (struct left_out){.first = search->first};
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
         if (search->cpus[i].points >= POINTS_NAMED)
             cpu_set_add(&ret->named, i);
@@ -380,7 +382,7 @@ int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
 
     if (!search)
         return -ENOMEM;
-    search->last = TIME_UNKNOWN;
+    search->first = search->last = TIME_UNKNOWN;
     for (unsigned i = 0; i < n && r == 0; i++)
         r = look_through(search, sources[i], EVENTS_MAX / n);
     if (r == 0)

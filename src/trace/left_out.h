@@ -13,7 +13,7 @@
  *      and wake-ups between these and others. So all switches and wake-ups have such a thread, which is one with other events; and one
  *      switch of fifty, two at least, to threads that have none is followed by events of others on its CPU, one of them to a thread
  *      that has events. Hardly one is to a thread that has other events later: a thread that ends is left out from then on.
- *  L4  It cannot be told where two switches are not followed by their threads, which have no event or only switches and wake-ups, and
+ *  L4  It cannot be told where two switches of eight or more are not followed by their threads, which have no event or only switches and wake-ups, and
  *      that is so of one switch of twenty, such threads are on their CPUs for a tenth of the time, or the idle thread is one of them.
  *
  * A selection that leaves no such trace is not found. */
@@ -34,6 +34,7 @@ struct left_out {
         named; /* threads were put on these CPUs, whether they have events or not; below LEFT_OUT_CPUS */
     struct cpu_set cpus; /* of these, by L1 */
     enum left_out_threads threads;
+    int64_t first; /* time of the first event; TIME_UNKNOWN: there is none */
     unsigned n_switches,
         n_broken; /* after which the CPU has an event of another thread than the switch names */
 };

@@ -74,6 +74,9 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
                        struct cpu_set *ret, struct left_out *ret_left_out);
 /* Notes that there are no data of the CPUs in MISSING, and sets ctx->is_cut, unless there are none. -ENOMEM. */
 int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing);
+/* Adds a source to CTX with a loss of each CPU in MISSING of ORIGIN from TIME on, unless there are none. -ENOMEM. */
+int known_cpus_lose(struct open_ctx *ctx, const struct origin *origin,
+                    const struct cpu_set *missing, int64_t time);
 /* Notes that threads were left out of the origins from FIRST on, by LEFT_OUT, and marks these, unless none were. -ENOMEM. */
 int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_out *left_out);
 /* Adds a source without items to CTX. -ENOMEM. */

@@ -113,3 +113,14 @@ done
 sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/; /source_0_threads_only/d' threads.ctf/metadata
 ! "$strata" sched threads.ctf >out 2>err || fail "perf's CTF of some threads: $(cat out)"
 grep -qFx 'strata: threads.ctf: certain threads alone were recorded: what these and others did meanwhile is unknown' err || fail "$(cat err)"
+
+# Of a CPU that perf was not told to record, all is unknown.
+case="of some CPUs"
+"$strata" export --to ctf -o cpus.ctf packed.data 2>err || fail "$(cat err)"
+sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/' cpus.ctf/metadata
+ls cpus.ctf >files
+rm "cpus.ctf/$(grep '1$' files)"
+"$strata" sched --by cpu -f json cpus.ctf 2>err >out || fail "$(cat err)"
+[ "$(jq -c '[.rows[] | [.key.cpu, .unknown_share == 1]]' out)" = '[[0,false],[1,true]]' ] || fail "$(cat out)"
+jq -e '.covered_ns < .duration_ns' out >told || fail "$(cat out)"
+"$strata" sched -f json cpus.ctf 2>err | jq -e '[.rows[].unknown_share] | min > 0.1' >told || fail "$("$strata" sched cpus.ctf)"
