@@ -43,7 +43,7 @@ static int keep(struct bounds *bounds, const struct item *loss)
     return 0;
 }
 
-/* Whether ITEM is the first of a CPU of which the beginning is not there. -ENOMEM. */
+/* Whether ITEM is the first of a CPU of which the beginning is not there, though what is exported begins before. -ENOMEM. */
 static int begins_late(struct bounds *bounds, const struct item *item)
 {
     uint64_t key = (uint64_t)(uintptr_t)item->origin ^ (uint64_t)(uint32_t)item->cpu << 48;
@@ -53,7 +53,7 @@ static int begins_late(struct bounds *bounds, const struct item *item)
         return 0;
     if (map_put(&bounds->begun, key, bounds) < 0)
         return -ENOMEM;
-    return item->time > bounds->first;
+    return item->time > bounds->first && bounds->first < item->origin->complete_from;
 }
 
 static struct item loss_before(const struct bounds *bounds, const struct item *item)

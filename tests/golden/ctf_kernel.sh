@@ -105,7 +105,7 @@ done
 case="of some threads"
 xz -dc "$DATA/perf/packed.data.xz" >packed.data
 for format in ctf trace.dat; do
-    "$strata" export --to $format --pid 133 -o threads.$format packed.data 2>err || fail "$(cat err)"
+    "$strata" export --to $format --from 34.691 --pid 133 -o threads.$format packed.data 2>err || fail "$(cat err)"
     "$strata" info threads.$format >out 2>err || fail "$(cat err)"
     grep -q '^  lost  *unknown: certain threads alone were recorded$' out || fail "$format: $(cat out)"
     ! "$strata" sched threads.$format >out 2>err || fail "$format: states of some threads: $(cat out)"

@@ -178,7 +178,7 @@ grep -q '^strata: newlines.txt: lines that continue a text of trace_marker are l
 # What trace-cmd itself prints.
 if command -v trace-cmd >/dev/null; then
     xz -dc "$DATA/perf/packed.data.xz" >file
-    "$strata" export --to trace.dat -o packed.dat -e 'sched:*' --limit 500 file 2>err || fail "$(cat err)"
+    "$strata" export --to trace.dat -o packed.dat --from 34.691 -e 'sched:*' --limit 500 file 2>err || fail "$(cat err)"
     trace-cmd report packed.dat >all.txt 2>/dev/null
     for option in -w -R --ts-diff -l; do
         case="trace-cmd report $option"

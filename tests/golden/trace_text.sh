@@ -452,7 +452,7 @@ printf '[1079461359090,0,325,"sched_stat_runtime"]\n[1079461364249,1,325,"sched_
 if command -v trace-cmd >/dev/null; then
     case="trace-cmd report"
     xz -dc "$DATA/perf/packed.data.xz" >file
-    "$strata" export --to trace.dat -o packed.dat -e 'sched:*,irq:*' file 2>err || fail "$(cat err)"
+    "$strata" export --to trace.dat -o packed.dat --from 34.691 -e 'sched:*,irq:*' file 2>err || fail "$(cat err)"
     trace-cmd report packed.dat >text 2>/dev/null
     "$strata" report -f json text >text.json 2>err || fail "$(cat err)"
     [ ! -s err ] || fail "$(cat err)"
