@@ -50,6 +50,7 @@ class PerfStream(Source):
         self.step, self.cut_at = step, None
         self.period, self.flags, self.tid = 1, 0, -1  # of the events, as perf was asked to record
         super().__init__(kernel, begin, end)
+        self.facts["begins_apart"] = True  # on one CPU after the other
 
     def pages_of(self, events):
         rounds = {}

@@ -62,7 +62,7 @@ class Truth:
     def is_near_gap(self, begin, end, cpu=None):
         """Whether a part of the trace, or of CPU, is missing in BEGIN..END."""
         late = [pages[0].events[0].time for c, pages in enumerate(self.source.cpus) if pages and cpu in (None, c)]
-        if self.source.facts.get("released") and any(begin <= time for time in late):
+        if (self.source.facts.get("released") or self.source.facts.get("begins_apart")) and any(begin <= time for time in late):
             return True
         # A file that is shorter than the recorder wrote may lack its beginning.
         if any(self.source.cut_bytes[c] and pages and begin <= pages[0].events[0].time for c, pages in enumerate(self.source.cpus)
