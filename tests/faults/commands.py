@@ -239,7 +239,7 @@ class Sweep(sweep.Sweep):
             return ""
         # What it had to write is whole, and only the report on standard output failed.
         whole = set(run.files["out"]) == set(plain.files["out"]) and not run.files["tmp"]
-        return "" if whole and ("standard output" in said or self.is_below(("merge_report",))) else left
+        return "" if whole and ("standard output" in said or self.is_below(("merge_report", "text_open_output"))) else left
 
     def judge_same(self, case, plain, run, unsteady, wanted):
         """The same of a run that ended as the one without failures did."""
