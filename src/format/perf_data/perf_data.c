@@ -557,8 +557,18 @@ static int64_t find_last_begin(struct source *source, unsigned n_cpus, uint64_t 
     return cpu_set_count(&seen) > 1 ? begin : 0;
 }
 
+/* Whether there are switches of threads among the events that were read. */
+static bool has_switches(const struct catalogue *catalogue)
+{
+    for (unsigned i = 0; i < catalogue->n_classes; i++)
+        if (strcmp(catalogue->classes[i]->name, "sched_switch") == 0)
+            return true;
+    return false;
+}
+
 /* The file is read once before. IS_OVERWRITTEN: perf kept the end of what it had of each CPU (--overwrite). Otherwise it records
- * all threads, and switches its events on in one CPU after the other: until the last one, threads may have run unseen. */
+ * all threads, and switches its events on in one CPU after the other: until the last one, threads may have run unseen. Without
+ * events of switches, a CPU may have nothing to record for long. */
 static void note_begins(struct perf_data *perf, const struct reader_options *options,
                         bool is_overwritten)
 {
@@ -572,8 +582,11 @@ static void note_begins(struct perf_data *perf, const struct reader_options *opt
         input_open(&in, perf->in.path, perf->in.capacity, &error) < 0)
         return;
     if (open_reader(&in, perf->path, &catalogue, options, &source, &error) >= 0) {
-        perf->origin->kernel.origin.lost_begin =
+        int64_t begin =
             find_last_begin(source, perf->features.n_cpus, is_overwritten ? UINT64_MAX : LOOK_MAX);
+
+        if (is_overwritten || has_switches(&catalogue))
+            perf->origin->kernel.origin.lost_begin = begin;
         source_free(source);
     }
     catalogue_done(&catalogue);
