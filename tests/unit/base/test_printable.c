@@ -99,9 +99,9 @@ static void test_shell_words(void **state)
                  {"\xc3\xa4 b", "'\xc3\xa4 b'"},
                  {"a\\nb", "'a\\nb'"},
                  {"a\n'\\b", "$'a\\x0a\\'\\\\b'"},
-                 {"a\xe2\x80\xae"
+                 {"a\xe2\x80\xae\xe2\x80\xac"
                   "b",
-                  "$'a\\xe2\\x80\\xaeb'"},
+                  "$'a\\xe2\\x80\\xae\\xe2\\x80\\xacb'"},
                  {"\033[31m\xff", "$'\\x1b[31m\\xff'"}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
