@@ -39,10 +39,6 @@ static void put_escaped(struct text *out, const char *word)
 
 void shell_put_word(struct text *out, const char *word)
 {
-    if (!is_printable(word)) {
-        put_escaped(out, word);
-        return;
-    }
     if (*word && word[strspn(word, PLAIN)] == '\0') {
         text_put_str(out, word);
         return;
@@ -55,4 +51,12 @@ void shell_put_word(struct text *out, const char *word)
             text_put_char(out, *word);
     }
     text_put_char(out, '\'');
+}
+
+void shell_put_shown_word(struct text *out, const char *word)
+{
+    if (is_printable(word))
+        shell_put_word(out, word);
+    else
+        put_escaped(out, word);
 }

@@ -28,7 +28,7 @@ void cli_print_command(const char *verb, const char *path)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
 
-    shell_put_word(&text, path);
+    shell_put_shown_word(&text, path);
     if (text.error)
         (void)cli_no_memory();
     else

@@ -208,7 +208,7 @@ static void set_command(struct table *table, const char *command, const char *op
     struct text *cell = table_cell(table, LIST_REMARK);
 
     text_put_str(cell, command);
-    shell_put_word(cell, operand);
+    shell_put_shown_word(cell, operand);
 }
 
 static int put_qemu(const struct qemu_process *running, void *userdata)

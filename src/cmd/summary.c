@@ -239,7 +239,7 @@ int cmd_summary(int argc, char **argv)
     text_put_literal(&options.command, "strata");
     for (int i = 0; i < argc; i++) {
         text_put_char(&options.command, ' ');
-        shell_put_word(&options.command, argv[i]);
+        shell_put_shown_word(&options.command, argv[i]);
     }
     text_put_char(&options.command, '\0');
     if (options.command.error) {

@@ -267,7 +267,7 @@ void print_paths(const struct trace *trace, struct text *out)
             if (strcmp(trace->inputs[i].path, "-") == 0)
                 text_put_literal(out, "TRACE");
             else
-                shell_put_word(out, trace->inputs[i].path);
+                shell_put_shown_word(out, trace->inputs[i].path);
         }
 }
 

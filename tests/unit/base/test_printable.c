@@ -107,7 +107,7 @@ static void test_shell_words(void **state)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct text text = TEXT_IN_MEMORY;
 
-        shell_put_word(&text, words[i].word);
+        shell_put_shown_word(&text, words[i].word);
         text_put_char(&text, '\0');
         assert_int_equal(text.error, 0);
         assert_string_equal(text.start, words[i].shown);
