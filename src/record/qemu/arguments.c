@@ -196,11 +196,11 @@ static int write_config(const struct vmm_additions *additions, const char *seria
                     additions->control);
     if (additions->port)
         text_printf(&text,
-                    "[chardev \"strata-record-kernel\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
+                    "[chardev \"strata-record-agent\"]\n  backend = \"socket\"\n  path = \"%s\"\n"
                     "  server = \"on\"\n  wait = \"off\"\n"
                     "[device \"strata-record-serial\"]\n  driver = \"%s\"\n"
                     "[device \"" VMM_PORT_ID "\"]\n  driver = \"virtserialport\"\n"
-                    "  bus = \"strata-record-serial.0\"\n  chardev = \"strata-record-kernel\"\n  "
+                    "  bus = \"strata-record-serial.0\"\n  chardev = \"strata-record-agent\"\n  "
                     "name = \"%s\"\n",
                     additions->port, serial, PROTO_PORT);
     if (text.error)
