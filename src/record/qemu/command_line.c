@@ -75,9 +75,10 @@ static char *copy(struct parse *parse, const char *text, size_t len)
     return s;
 }
 
+/* A key without letters is none of QEMU's. */
 static void add(struct parse *parse, const struct qemu_setting *setting)
 {
-    if (parse->n == SETTINGS_MAX)
+    if (parse->n == SETTINGS_MAX || (setting->key && *setting->key == '\0'))
         return;
     if (parse->n == parse->room) {
         unsigned room = MAX(2 * parse->room, 64u);
@@ -157,8 +158,7 @@ static void add_parts(struct parse *parse, struct qemu_setting setting, const ch
             p[len] = '\0';
             p += len + !is_last;
         }
-        if (*setting.key)
-            add(parse, &setting);
+        add(parse, &setting);
     }
 }
 
