@@ -13,10 +13,12 @@
 #include "cmd/walk.h"
 #include "record/stop_signals.h"
 #include "serve/file_server.h"
+#include "serve/listen.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
 /* The only port of this machine that the page may fetch from, by its policy. */
 #define PORT 9001
+#define PORT_TEXT "9001"
 #define HOST "127.0.0.1"
 /* A browser is started, loads the page, and asks the user whether it may connect to this machine. */
 #define WAIT_SECONDS 300u
@@ -28,19 +30,18 @@
 int export_open_begin(struct export_open *open, bool needs_file, struct error *error)
 {
     const char *parent = environment_temporary_dir();
-    int r;
+    struct listeners listeners;
+    int r = listeners_open(HOST ":" PORT_TEXT, &listeners, NULL);
 
-    *open = (struct export_open){.dir = {.fd = -1}};
-    open->listener = file_server_listen(PORT);
-    if (open->listener == -EADDRINUSE)
-        return error_set(error, -EADDRINUSE, NULL,
+    *open = (struct export_open){.dir = {.fd = -1}, .listener = r < 0 ? -1 : listeners.fds[0]};
+    if (r == -EADDRINUSE)
+        return error_set(error, r, NULL,
                          "port %u is in use, and Perfetto's page fetches from no other; end what "
                          "listens on it (strata export --open, trace_processor), or open the file "
                          "in the page",
                          PORT);
-    if (open->listener < 0)
-        return error_set(error, open->listener, NULL, "cannot listen on " HOST ":%u: %s", PORT,
-                         error_text(open->listener));
+    if (r < 0)
+        return error_set(error, r, NULL, "cannot listen on " HOST ":%u: %s", PORT, error_text(r));
     if (!needs_file)
         return 0;
     if (!parent)

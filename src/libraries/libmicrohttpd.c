@@ -18,6 +18,13 @@ static const struct library library = {
     .symbols = symbols,
 };
 
+void libmicrohttpd_drop_message(void *arg, const char *format, va_list args)
+{
+    (void)arg;
+    (void)format;
+    (void)args;
+}
+
 int libmicrohttpd_load(struct error *error)
 {
     static void *handle;

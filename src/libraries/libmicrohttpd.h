@@ -4,6 +4,7 @@
 /* The functions of libmicrohttpd that Strata calls, with the types of its own header: libmicrohttpd.run() is MHD_run(). */
 
 #include <microhttpd.h>
+#include <stdarg.h>
 
 #include "base/error.h"
 
@@ -34,3 +35,6 @@ extern struct libmicrohttpd libmicrohttpd;
 /* Loads libmicrohttpd, once for as long as the process lives. -ELIBACC with ERROR: it is not installed. Not for several threads
  * at once. */
 int libmicrohttpd_load(struct error *error);
+
+/* For MHD_OPTION_EXTERNAL_LOGGER: the library's messages are about clients, and none is for the user. */
+void libmicrohttpd_drop_message(void *arg, const char *format, va_list args);

@@ -187,14 +187,6 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
                   format == METRICS_OPENMETRICS ? OPENMETRICS_TYPE : TEXT_TYPE, &text);
 }
 
-/* libmicrohttpd's messages are about clients: none is for the user. */
-static void drop_message(void *arg, const char *format, va_list args)
-{
-    (void)arg;
-    (void)format;
-    (void)args;
-}
-
 /* ---- Connections ---- */
 
 /* libmicrohttpd then sees that it has ended. */
@@ -261,7 +253,7 @@ static int start_daemon(struct metrics_server *server, int fd)
     const union MHD_DaemonInfo *info;
     struct MHD_Daemon *daemon = libmicrohttpd.start_daemon(
         MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_EXTERNAL_LOGGER, libmicrohttpd_drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, SOCKETS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);

@@ -2,9 +2,7 @@
 #include "serve/file_server.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,7 +13,6 @@
 
 /* A browser opens some before it needs them. */
 #define CONNECTIONS_MAX 64u
-#define BACKLOG 16
 /* A connection on which nothing is received or sent. */
 #define IDLE_SECONDS 15u
 #define HEADERS_MAX ((size_t)32 << 10)
@@ -33,27 +30,6 @@ struct file_server {
 static int64_t now_ms(void)
 {
     return (int64_t)(clock_ns(CLOCK_MONOTONIC) / NSEC_PER_MSEC);
-}
-
-int file_server_listen(unsigned port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int on = 1, room = SEND_ROOM;
-    int r = 0;
-
-    if (fd < 0)
-        return -errno;
-    /* The port is free again as soon as the server before has ended. */
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) < 0 ||
-        bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, BACKLOG) < 0) {
-        r = -errno;
-        close(fd);
-    }
-    return r < 0 ? r : fd;
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name)
@@ -181,25 +157,19 @@ static void end(void *arg, struct MHD_Connection *connection, void **state,
     server->is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
 }
 
-/* libmicrohttpd's messages are about clients: none is for the user. */
-static void drop_message(void *arg, const char *format, va_list args)
-{
-    (void)arg;
-    (void)format;
-    (void)args;
-}
-
 /* The descriptor to wait for; a negative errno. */
 static int start(struct file_server *server, int listener)
 {
     const union MHD_DaemonInfo *info;
+    int room = SEND_ROOM;
 
+    (void)setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     server->daemon = libmicrohttpd.start_daemon(
         MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, listener,
-        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, server,
+        MHD_OPTION_EXTERNAL_LOGGER, libmicrohttpd_drop_message, NULL, MHD_OPTION_LISTEN_SOCKET,
+        listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, server,
         MHD_OPTION_END);
     if (!server->daemon) {
         int r = errno ? -errno : -EIO;

@@ -19,9 +19,6 @@ struct file_site {
     uint64_t size;      /* of the file */
 };
 
-/* Listens on PORT of 127.0.0.1. The descriptor; -EADDRINUSE, or another negative errno. */
-int file_server_listen(unsigned port);
-
 /* Answers requests to LISTENER, which it closes, until the file was sent whole, for WAIT_MS, and while it is being sent. FILE
  * stays the caller's. STOP_FD: ends it when it is readable. 1: the file was sent; 0: it was stopped; -ETIMEDOUT, or another
  * negative errno with ERROR. */

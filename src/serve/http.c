@@ -218,14 +218,6 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     return send_answer(x, connection);
 }
 
-/* libmicrohttpd's messages are about clients: none is for the user. */
-static void drop_message(void *arg, const char *format, va_list args)
-{
-    (void)arg;
-    (void)format;
-    (void)args;
-}
-
 static void set_hosts(struct server *server)
 {
     struct listeners *listeners = &server->listeners;
@@ -254,7 +246,7 @@ static int start_daemon(struct server *server, unsigned i)
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
             MHD_USE_ERROR_LOG | MHD_USE_ITC,
         0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, server->listeners.fds[i],
-        MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_OPTION_EXTERNAL_LOGGER, libmicrohttpd_drop_message, NULL, MHD_OPTION_CONNECTION_LIMIT,
         CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, NULL,
