@@ -272,7 +272,7 @@ static int add_up(const struct io_why *why, int32_t pid, int64_t begin, int64_t 
         spent.any = state;
         if (state->state == STATE_RUNNING) {
             spent.ran += ticks;
-        } else if (state->state == STATE_SLEEPING || state->state == STATE_UNINTERRUPTIBLE) {
+        } else if (state_is_sleep(state->state)) {
             spent.slept += ticks;
         } else if (state_waits((enum state)state->state)) {
             spent.waited += ticks;
@@ -378,8 +378,7 @@ int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64
     for (unsigned i = 0; i < why->n; i++) {
         const struct io_state *state = &why->kept[i];
 
-        if (state->of == STATE_OF_THREAD && state->id == pid &&
-            (state->state == STATE_SLEEPING || state->state == STATE_UNINTERRUPTIBLE))
+        if (state->of == STATE_OF_THREAD && state->id == pid && state_is_sleep(state->state))
             slept += overlap(state, begin, end);
     }
     return slept;

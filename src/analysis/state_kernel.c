@@ -277,8 +277,7 @@ static void enter(struct state_source *source, const struct class_plan *plan,
     if (!thread)
         return;
     state_thread_check(source, thread, time);
-    if (source->events & STATE_EVENT_WAKE &&
-        (thread->now.state == STATE_SLEEPING || thread->now.state == STATE_UNINTERRUPTIBLE)) {
+    if (source->events & STATE_EVENT_WAKE && state_is_sleep(thread->now.state)) {
         if (thread->woken_early) {
             /* It was woken while it went to sleep. */
             thread->now.state = STATE_WOKEN;
@@ -359,11 +358,6 @@ static void note_waker(struct state_source *source, struct state_thread *thread,
         thread->waker_unsure && source->events & STATE_EVENT_INTERRUPT ? PID_UNKNOWN : item->pid;
 }
 
-static bool is_asleep(const struct state_thread *thread)
-{
-    return thread->now.state == STATE_SLEEPING || thread->now.state == STATE_UNINTERRUPTIBLE;
-}
-
 static void put_wake(struct state_source *source, const struct class_plan *plan,
                      const struct item *item)
 {
@@ -419,8 +413,8 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     default: break;
     }
     if (unlikely(plan->role == PLAN_WAKEUP && !source->has_waking && !source->lacks_waking))
-        source->lacks_waking =
-            is_asleep(thread) && source->n_in_loss == 0 && !source->incomplete && !source->is_cut;
+        source->lacks_waking = state_is_sleep(thread->now.state) && source->n_in_loss == 0 &&
+                               !source->incomplete && !source->is_cut;
     source->counts.wakes++;
     state_thread_set(source, thread, STATE_WOKEN, item->time,
                      !(is_second && thread->now.state == STATE_UNKNOWN), why);

@@ -43,7 +43,7 @@
  *      first event of an interrupt, the thread of a CPU wakes others; from then on, it does so where a switch or an entry to a guest
  *      since the CPU's first event, or its last loss, shows that no interrupt has begun before. Otherwise, who wakes is unknown.
  *  T14 Of a kernel without any switch, nothing is given: a thread may have slept between two events that name it. Up to its first
- *      switch, the last STATES_HELD intervals are kept.
+ *      switch, at most the last STATES_HELD intervals are kept.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -91,6 +91,12 @@ enum state {
     STATE_FULL_CONTENTION,    /* none runs, all could */
 };
 #define STATES (STATE_FULL_CONTENTION + 1)
+
+/* Of a thread: it waits to be woken. */
+static inline bool state_is_sleep(enum state state)
+{
+    return state == STATE_SLEEPING || state == STATE_UNINTERRUPTIBLE;
+}
 
 /* "running". */
 const char *state_name(enum state state);

@@ -126,7 +126,7 @@ static void count(struct steal_vcpu *vcpu, const struct piece *thread)
                                            .enters = thread->enters};
 
         steal_runs_add(&vcpu->runs, &run);
-    } else if (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE) {
+    } else if (state_is_sleep(thread->state)) {
         add_time(vcpu, STEAL_HALTED, ticks_between(thread->begin, thread->end));
     }
 }

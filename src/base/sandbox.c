@@ -73,7 +73,6 @@ static bool is_kept(int fd, const int *keep, unsigned n)
 int sandbox_descriptors(const int *keep, unsigned n)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    unsigned from = 3;
     int top = 2;
 
     if (null < 0)
@@ -88,7 +87,7 @@ int sandbox_descriptors(const int *keep, unsigned n)
     }
     for (unsigned i = 0; i < n; i++)
         top = MAX(top, keep[i]);
-    for (int fd = (int)from; fd <= top; fd++)
+    for (int fd = 3; fd <= top; fd++)
         if (!is_kept(fd, keep, n))
             close(fd);
     if (syscall(SYS_close_range, (unsigned)top + 1, ~0u, 0u) < 0)
