@@ -42,7 +42,7 @@ void rx_queue_done(struct rx_queue *rx_queue);
 /* Copies FRAME. -ENOBUFS: the queue is full because the host sends without waiting for answers;
  * -ENOMEM. */
 int rx_queue_put(struct rx_queue *rx_queue, const struct proto_frame *frame, uint64_t connection);
-/* The host is gone. What it asked for is not done, as nobody hears the answer; but a BYE counts. */
+/* The host is gone: drops its messages, but for a BYE. */
 void rx_queue_leave(struct rx_queue *rx_queue);
 /* Removes the first message; the caller frees it. NULL: the queue is empty. */
 struct rx_message *rx_queue_take(struct rx_queue *rx_queue);

@@ -22,7 +22,7 @@
  * (origin->complete_from), the time of each before its own first event is; and where nothing says that they were recorded to the end
  * (origin_is_recorded_to_end()), the time of each after its own last event.
  * Of a source of certain threads alone (origin->threads_only) all time is lost: other threads ran on its CPUs. Where the kernel chose
- * them (origin->pid_filter), that is so of all spans but those of threads.
+ * the threads (origin->pid_filter), the spans of these threads are all there, and all time is lost for other spans.
  * Not thread-safe. */
 
 #include "analysis/losses.h"

@@ -45,8 +45,8 @@ struct losses_sink {
     struct layer_losses layers;
 };
 
-/* When LOSS began, as far as it is known: at the latest when it ended. TIME_UNKNOWN: nothing is known; of one without an end only when it
- * is told, and of one before all times of its source not even that: its time is 0. */
+/* When LOSS began, as far as it is known: at the latest when it ended. TIME_UNKNOWN: it is not known, as for a loss without an end, of
+ * which only the time of its record is known, and for one before all times of its source, whose time is 0. */
 int64_t loss_begin(const struct item *loss);
 void losses_add(struct losses *losses, const struct item *loss);
 /* Those among N items. */

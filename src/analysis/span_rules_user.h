@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The rules of spans that a user has asked for: built-in ones and those of the user's file by name, those of texts, and those of
- * files. */
+/* The rules of spans that a user asks for: by name, built-in ones and those of the user's own file; as a text; and all of a file. */
 
 #include "analysis/span_rule.h"
 #include "base/strings.h"

@@ -19,7 +19,7 @@
 #include "analysis/states.h"
 
 #define STEAL_HELD 16384
-/* A vCPU that ran for so long before it was seen to enter its guest does not enter: nothing traces it, or it is emulated. */
+/* If a vCPU has run for so long and was not seen to enter its guest, its entries are not traced, or it is emulated. */
 #define STEAL_EARLY_MAX_S 1
 #define STEAL_VCPUS_MAX 1024
 
