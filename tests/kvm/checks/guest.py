@@ -29,7 +29,9 @@ OFF_NS = 150_000
 WIDE_NS = 400_000
 # Between two readings of KVM's values, an event's stated error may be as large as that of the worse one, which is half of
 # the time that the reading took, and what the clocks may drift since the nearer one. With a reading every 150 ms this
-# makes less than 2 us; emulation makes readings, and the time between them, longer.
+# makes less than 2 us; emulation makes readings, and the time between them, longer. Strata leaves out a reading whose
+# neighbours give its time more exactly. The clocks then drift since a farther reading, but by less than the error of the
+# reading that was left out. So twice the error of the worse reading is allowed.
 WANDER_PPM = 20
 ROUNDED_NS = 20
 
@@ -154,7 +156,7 @@ def largest_error(pairs, ticks):
     after = min(max(bisect.bisect(pairs, ticks, key=lambda pair: pair[1]), 1), len(pairs) - 1)
     (before_ns, before, error), (after_ns, later, other) = pairs[after - 1:after + 1]
     ns = before_ns + (ticks - before) * (after_ns - before_ns) // (later - before)
-    return max(error, other) + min(abs(ns - before_ns), abs(after_ns - ns)) * WANDER_PPM // 10**6 + ROUNDED_NS
+    return 2 * max(error, other) + min(abs(ns - before_ns), abs(after_ns - ns)) * WANDER_PPM // 10**6 + ROUNDED_NS
 
 
 def check_marks(recording, threads, offset_of):
