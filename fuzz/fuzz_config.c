@@ -28,7 +28,7 @@ static int parse(void *member, const char *value, struct error *error)
 #define MEMBER(name) offsetof(struct settings, name)
 
 static const char *const choices[] = {"text", "json", NULL};
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "", MEMBER(flag)},
     {OPTION_STRING, 'o', "output", "DIR", "", MEMBER(string)},
     {OPTION_STRINGS, 'e', "event", "GLOB", "", MEMBER(strings)},

@@ -18,7 +18,7 @@ void config_done(struct config *config)
     *config = (struct config){0};
 }
 
-bool config_is_about_itself(const struct option *option)
+bool config_is_about_itself(const struct cli_option *option)
 {
     static const char *const names[] = {"config", "print-config", "print-command"};
 
@@ -43,7 +43,7 @@ static int add(struct config *config, const struct config_entry *entry)
     return 0;
 }
 
-int config_add(struct config *config, const struct option *option, const char *value)
+int config_add(struct config *config, const struct cli_option *option, const char *value)
 {
     struct config_entry entry = {.option = option};
 
@@ -233,7 +233,7 @@ static int read_flag(const struct parser *parser, const char *name, const char *
 
 static int report_unknown(const struct parser *parser, const char *name)
 {
-    const struct option *near = options_suggest(parser->command, name, strlen(name));
+    const struct cli_option *near = options_suggest(parser->command, name, strlen(name));
 
     if (name[0] == '[')
         return error_on_line(parser->error, -EINVAL, parser->path, parser->line,
@@ -249,7 +249,7 @@ static int report_unknown(const struct parser *parser, const char *name)
                          parser->command->name);
 }
 
-static int add_option(const struct parser *parser, const struct option *option, char *value)
+static int add_option(const struct parser *parser, const struct cli_option *option, char *value)
 {
     struct config_entry entry = {.option = option, .path = parser->path, .line = parser->line};
     bool is_given = true;
@@ -280,7 +280,7 @@ static int read_entry(struct parser *parser)
     char *name = parser->text + strspn(parser->text, BLANKS);
     char *after = name + strcspn(name, BLANKS "=");
     char *value = after + strspn(after, BLANKS);
-    const struct option *option;
+    const struct cli_option *option;
 
     if (*value && *value != '=' && *name != '[')
         return error_on_line(parser->error, -EINVAL, parser->path, parser->line,

@@ -24,7 +24,7 @@
 #define CONFIG_MAX_BYTES ((size_t)1 << 20)
 
 struct config_entry {
-    const struct option *option;
+    const struct cli_option *option;
     const char *value; /* NULL: none */
     const char *path;  /* of the file; NULL: of the command line */
     uint32_t line;
@@ -49,7 +49,7 @@ int config_parse(const struct command *command, const char *text, size_t len, co
 int config_read(const struct command *command, const char *path, struct config *config,
                 struct error *error);
 /* Adds an option of the command line. -ENOMEM. */
-int config_add(struct config *config, const struct option *option, const char *value);
+int config_add(struct config *config, const struct cli_option *option, const char *value);
 /* Adds words to OPERANDS or COMMAND of a config, with copies in its arena. -ENOMEM. */
 int config_add_words(struct config *config, struct strings *words, unsigned n, char *const *items);
 
@@ -59,7 +59,7 @@ int config_set(const struct command *command, struct config *config, void *optio
                struct error *error);
 
 /* Whether an option says how the command line itself is read or printed, and so cannot be in a file. */
-bool config_is_about_itself(const struct option *option);
+bool config_is_about_itself(const struct cli_option *option);
 /* All of it as a file, and as one line for a shell; without options that are about the command line itself. */
 void config_print(const struct config *config, const char *verb, struct text *out);
 void config_print_command(const struct config *config, const char *verb, struct text *out);

@@ -13,7 +13,7 @@
  * Returns BUF. */
 const char *date_text(char *buf, size_t size, int64_t ns);
 
-/* "10", "0.3": a `parse` of struct option, for a uint64_t of nanoseconds. */
+/* "10", "0.3": a `parse` of struct cli_option, for a uint64_t of nanoseconds. */
 int duration_parse(void *member, const char *value, struct error *error);
 /* … which must not be 0. */
 int duration_parse_period(void *member, const char *value, struct error *error);

@@ -10,7 +10,7 @@
 #include "cli/version.h"
 
 struct found {
-    const struct option *option;
+    const struct cli_option *option;
     char *group; /* the structure of its group */
 };
 
@@ -18,7 +18,7 @@ static struct found find_long(const struct command *command, void *options, cons
                               size_t len)
 {
     for (const struct option_group *group = command->groups; group->title; group++)
-        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+        for (const struct cli_option *option = group->options; option->kind != OPTION_END; option++)
             if (strlen(option->name) == len && memcmp(option->name, name, len) == 0)
                 return (struct found){option, options ? (char *)options + group->offset : NULL};
     return (struct found){0};
@@ -27,26 +27,28 @@ static struct found find_long(const struct command *command, void *options, cons
 static struct found find_letter(const struct command *command, void *options, char letter)
 {
     for (const struct option_group *group = command->groups; group->title; group++)
-        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+        for (const struct cli_option *option = group->options; option->kind != OPTION_END; option++)
             if (option->letter && option->letter == letter)
                 return (struct found){option, options ? (char *)options + group->offset : NULL};
     return (struct found){0};
 }
 
-const struct option *options_find(const struct command *command, const char *name, size_t len)
+const struct cli_option *options_find(const struct command *command, const char *name, size_t len)
 {
     return find_long(command, NULL, name, len).option;
 }
 
-const struct option *options_suggest(const struct command *command, const char *name, size_t len)
+const struct cli_option *options_suggest(const struct command *command, const char *name,
+                                         size_t len)
 {
-    const struct option *best = NULL;
+    const struct cli_option *best = NULL;
     size_t best_distance = 3;
 
     if (len < 2)
         return NULL;
     for (const struct option_group *group = command->groups; group->title; group++) {
-        for (const struct option *option = group->options; option->kind != OPTION_END; option++) {
+        for (const struct cli_option *option = group->options; option->kind != OPTION_END;
+             option++) {
             size_t d = suggest_distance(name, len, option->name, strlen(option->name));
 
             if (!option->help)
@@ -62,7 +64,7 @@ const struct option *options_suggest(const struct command *command, const char *
     return best;
 }
 
-static int parse_choice(const struct option *option, unsigned *member, const char *value,
+static int parse_choice(const struct cli_option *option, unsigned *member, const char *value,
                         struct error *error)
 {
     char all[160] = "";
@@ -95,7 +97,7 @@ static int parse_number(uint64_t *member, const char *value, struct error *error
 
 static int set(const struct found *found, const char *value, struct error *error)
 {
-    const struct option *option = found->option;
+    const struct cli_option *option = found->option;
     void *member = found->group + option->offset;
 
     switch (option->kind) {
@@ -118,7 +120,7 @@ static int set(const struct found *found, const char *value, struct error *error
 struct walk {
     const struct command *command;
     void *options; /* NULL: … */
-    int (*visit)(const struct option *option, const char *value, void *userdata);
+    int (*visit)(const struct cli_option *option, const char *value, void *userdata);
     void *userdata; /* … of visit() */
     int argc;
     char **argv;
@@ -134,13 +136,13 @@ static bool could_be_words(const char *word)
            word[strspn(word, "0123456789")] != '\0';
 }
 
-bool options_has_optional_argument(const struct option *option)
+bool options_has_optional_argument(const struct cli_option *option)
 {
     return option->kind == OPTION_MAYBE || option->kind == OPTION_MAYBES;
 }
 
 /* Whether NEXT, the word after such an option, is its argument. */
-static bool is_argument(const struct option *option, const char *next)
+static bool is_argument(const struct cli_option *option, const char *next)
 {
     const char *equals = strchr(next, '=');
 
@@ -151,7 +153,7 @@ static bool is_argument(const struct option *option, const char *next)
 /* Sets an option. Its argument is VALUE (NULL: the next word, if it requires one). False: finished. */
 static bool take(struct walk *walk, const struct found *found, const char *shown, const char *value)
 {
-    const struct option *option = found->option;
+    const struct cli_option *option = found->option;
     struct error error = {0};
     int r;
 
@@ -191,7 +193,7 @@ static bool show_version(struct walk *walk)
 }
 
 /* Of what may be an option of a command that was typed without "--", where the verb runs commands. */
-static bool report_unknown(struct walk *walk, const char *shown, const struct option *near)
+static bool report_unknown(struct walk *walk, const char *shown, const struct cli_option *near)
 {
     const char *verb = walk->command->name;
 
@@ -279,7 +281,7 @@ bool options_parse(const struct command *command, int argc, char **argv, void *o
 }
 
 bool options_visit(const struct command *command, int argc, char **argv,
-                   int (*visit)(const struct option *option, const char *value, void *userdata),
+                   int (*visit)(const struct cli_option *option, const char *value, void *userdata),
                    void *userdata, int *ret_n, int *ret_status)
 {
     struct walk walk = {.command = command,
@@ -292,7 +294,7 @@ bool options_visit(const struct command *command, int argc, char **argv,
     return walk_words(&walk, ret_n, ret_status);
 }
 
-int options_set(const struct command *command, void *options, const struct option *option,
+int options_set(const struct command *command, void *options, const struct cli_option *option,
                 const char *value, struct error *error)
 {
     struct found found = find_long(command, options, option->name, strlen(option->name));
@@ -303,7 +305,7 @@ int options_set(const struct command *command, void *options, const struct optio
 /* "  -e, --event=GLOB" and the help beside it, or below where that is too long. */
 #define HELP_COLUMN 26
 
-static void help_option(const struct option *option, FILE *out)
+static void help_option(const struct cli_option *option, FILE *out)
 {
     char left[128];
     int n;
@@ -333,7 +335,7 @@ void options_help(const struct command *command, FILE *out)
             *command->operands ? " " : "", command->operands, command->about);
     for (const struct option_group *group = command->groups; group->title; group++) {
         fprintf(out, "\n%s:\n", group->title);
-        for (const struct option *option = group->options; option->kind != OPTION_END; option++)
+        for (const struct cli_option *option = group->options; option->kind != OPTION_END; option++)
             if (option->help)
                 help_option(option, out);
     }

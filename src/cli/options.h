@@ -24,7 +24,7 @@ enum option_kind {
     OPTION_HELP,    /* shows the help and exits; no member */
 };
 
-struct option {
+struct cli_option {
     enum option_kind kind;
     char letter;                /* 0: none */
     const char *name;           /* without the dashes */
@@ -39,7 +39,7 @@ struct option {
 /* Options that several commands share are a group, whose structure is a member of the command's. */
 struct option_group {
     const char *title; /* NULL: after the last one */
-    const struct option *options;
+    const struct cli_option *options;
     size_t offset; /* of the group's structure in the command's */
 };
 
@@ -63,15 +63,16 @@ bool options_parse(const struct command *command, int argc, char **argv, void *o
 /* As options_parse(), but calls VISIT for each option in order, with its argument (NULL: none; "": one that can be without), and
  * sets nothing. VISIT returns -ENOMEM or 0. */
 bool options_visit(const struct command *command, int argc, char **argv,
-                   int (*visit)(const struct option *option, const char *value, void *userdata),
+                   int (*visit)(const struct cli_option *option, const char *value, void *userdata),
                    void *userdata, int *ret_n, int *ret_status);
 /* The option NAME, LEN bytes; NULL: there is none. */
-const struct option *options_find(const struct command *command, const char *name, size_t len);
+const struct cli_option *options_find(const struct command *command, const char *name, size_t len);
 /* The option that is most similar to NAME; NULL: none is. */
-const struct option *options_suggest(const struct command *command, const char *name, size_t len);
-bool options_has_optional_argument(const struct option *option);
+const struct cli_option *options_suggest(const struct command *command, const char *name,
+                                         size_t len);
+bool options_has_optional_argument(const struct cli_option *option);
 /* Sets OPTION, of the table, in OPTIONS. VALUE is borrowed. Errors as `parse` has them. */
-int options_set(const struct command *command, void *options, const struct option *option,
+int options_set(const struct command *command, void *options, const struct cli_option *option,
                 const char *value, struct error *error);
 
 void options_help(const struct command *command, FILE *out);

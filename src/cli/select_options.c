@@ -81,7 +81,7 @@ static int parse_until(void *member, const char *value, struct error *error)
             .parse = select_parse_layers                                                   \
     }
 
-const struct option select_option_table[] = {
+const struct cli_option select_option_table[] = {
     EVENTS_OPTION,
     FROM_OPTION,
     UNTIL_OPTION,
@@ -96,7 +96,7 @@ const struct option select_option_table[] = {
     {OPTION_END},
 };
 
-const struct option select_whole_option_table[] = {
+const struct cli_option select_whole_option_table[] = {
     EVENTS_OPTION, FROM_OPTION, UNTIL_OPTION, LIMIT_OPTION, LAYER_OPTION, {OPTION_END},
 };
 

@@ -9,9 +9,9 @@
 #include "event/select.h"
 
 /* As a group of options (cli/options.h). */
-extern const struct option select_option_table[];
+extern const struct cli_option select_option_table[];
 /* Those of them that keep or leave out events of all CPUs, threads and vCPUs. */
-extern const struct option select_whole_option_table[];
+extern const struct cli_option select_whole_option_table[];
 
 /* Puts the names of those that are given, but not --limit: "--cpu, --pid"; "": none is. */
 void select_options_put_given(const struct select_options *options, struct text *text);

@@ -11,7 +11,7 @@
 
 #define AGENT "strata-agent"
 
-static const struct option agent_option_table[] = {
+static const struct cli_option agent_option_table[] = {
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
     {OPTION_END},
 };

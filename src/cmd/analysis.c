@@ -80,14 +80,14 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
     {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)}
 /* clang-format on */
 
-const struct option analysis_output_options[] = {
+const struct cli_option analysis_output_options[] = {
     FORMAT_OPTION,
     BY_OPTION,
     OTHER_OPTIONS,
     {OPTION_END},
 };
 
-const struct option analysis_span_options[] = {
+const struct cli_option analysis_span_options[] = {
     {OPTION_PARSED, 0, "longer", "SECONDS", "only spans of SECONDS or more (0.001 is 1 ms)",
      MEMBER(longer), NULL, duration_parse},
     {OPTION_STRING, 0, "task", "GLOB", "only spans that tasks of this name begin", MEMBER(task)},

@@ -29,12 +29,12 @@ struct analysis_options {
     bool asks_names; /* rows of the verb depend on names of tasks, whatever the options here */
 };
 
-extern const struct option analysis_output_options[];
+extern const struct cli_option analysis_output_options[];
 /* Takes the keys OWN, which rows of the analysis have anyway, out of --by. OWN is ended by NULL. *RET_FOUND has bit
  * 1 << number of each that was there. 0, -ENOMEM. */
 int analysis_take_keys(struct analysis_options *options, const char *const *own,
                        struct arena *arena, unsigned *ret_found);
-extern const struct option analysis_span_options[];
+extern const struct cli_option analysis_span_options[];
 
 void analysis_options_done(struct analysis_options *options);
 

@@ -15,7 +15,7 @@ struct collect_options {
 
 #define MEMBER(m) offsetof(struct record_guest_options, m)
 
-static const struct option where_table[] = {
+static const struct cli_option where_table[] = {
     {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "UNIX socket of the guest's virtio-serial port",
      MEMBER(ports)},
     {OPTION_STRINGS, 0, "fifo", "[NAME=]PATH", "FIFOs PATH.in and PATH.out of the port",
@@ -29,12 +29,12 @@ static const struct option where_table[] = {
     {OPTION_END},
 };
 
-static const struct option event_table[] = {
+static const struct cli_option event_table[] = {
     {OPTION_LIST, 'e', "event", "GLOB", "events to trace: sched:sched_*,irq:*", MEMBER(events)},
     {OPTION_END},
 };
 
-static const struct option print_table[] = {
+static const struct cli_option print_table[] = {
     {OPTION_FLAG, 0, "print-qemu", NULL, "print the options for QEMU and exit",
      offsetof(struct collect_options, print_qemu)},
     {OPTION_FLAG, 0, "print-libvirt", NULL, "print the XML for libvirt and exit",

@@ -31,7 +31,7 @@ struct diff_options {
 
 #define MEMBER(m) offsetof(struct diff_options, m)
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
      .choices = table_formats},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",

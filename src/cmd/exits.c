@@ -17,7 +17,7 @@ struct exits_options {
 
 #define MEMBER(m) offsetof(struct exits_options, m)
 
-static const struct option what_options[] = {
+static const struct cli_option what_options[] = {
     {OPTION_FLAG, 0, "handled", NULL,
      "measure until the exit is handled: the vCPU enters its\nguest, is preempted, or was asleep "
      "(default: until it\nenters its guest)",

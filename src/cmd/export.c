@@ -55,7 +55,7 @@ static int parse_format(void *member, const char *value, struct error *error)
 
 #define MEMBER(m) offsetof(struct export_verb_options, m)
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     /* The names of export_formats. */
     {OPTION_PARSED, 't', "to",
      "clickhouse|csv|ctf|parquet|perfetto|simpletrace|\n"

@@ -13,7 +13,7 @@
 
 #define MEMBER(m) offsetof(struct clickhouse_options, m)
 
-const struct option clickhouse_option_table[] = {
+const struct cli_option clickhouse_option_table[] = {
     {OPTION_STRING, 0, "url", "URL", "server and database: http://HOST:8123/DATABASE", MEMBER(url)},
     {OPTION_STRING, 0, "netrc-file", "FILE",
      "user and password, as of curl ($CLICKHOUSE_USER,\n$CLICKHOUSE_PASSWORD)", MEMBER(netrc_file)},

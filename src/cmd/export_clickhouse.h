@@ -17,7 +17,7 @@ struct clickhouse_options {
 
 #define CLICKHOUSE_RETRY_NS (60 * NSEC_PER_SEC)
 
-extern const struct option clickhouse_option_table[];
+extern const struct cli_option clickhouse_option_table[];
 
 /* Of one trace. */
 struct clickhouse_request {

@@ -54,7 +54,7 @@ static const char *const targets[] = {"strata", "qemu", NULL};
 
 #define AT(member) offsetof(struct gen_options, member)
 
-static const struct option gen_option_table[] = {
+static const struct cli_option gen_option_table[] = {
     {OPTION_PARSED, 'f', "format", "FORMAT", "what to generate (--list lists the formats)",
      AT(format), NULL, parse_format},
     {OPTION_PARSED, 'b', "backend", "NAME[,NAME...]", "where events go (--list lists the backends)",

@@ -27,7 +27,7 @@ struct info_options {
     struct table *table;       /* a row for each trace */
 };
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv",
      "output format; json is one object per line (text)", offsetof(struct info_options, format),
      .choices = table_formats},

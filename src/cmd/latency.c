@@ -24,7 +24,7 @@ struct latency_options {
 
 #define MEMBER(m) offsetof(struct latency_options, m)
 
-static const struct option what_options[] = {
+static const struct cli_option what_options[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "events that begin and end a span:\n'block_rq_issue(sector) -> block_rq_complete(sector)'",
      MEMBER(pairs)},

@@ -19,7 +19,7 @@ struct list_options {
     unsigned format; /* enum table_format */
 };
 
-static const struct option list_option_table[] = {
+static const struct cli_option list_option_table[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv",
      "output format; json is one object per line (text)", offsetof(struct list_options, format),
      .choices = table_formats},

@@ -22,7 +22,7 @@ struct merge_options {
     bool link;
 };
 
-static const struct option merge_option_table[] = {
+static const struct cli_option merge_option_table[] = {
     {OPTION_STRING, 'o', "output", "DIR",
      "make a trace directory with copies of all; without it,\n"
      "only report how the clocks relate",

@@ -24,7 +24,7 @@ struct recover_options {
     bool list, all, keep, discard, strict;
 };
 
-static const struct option recover_option_table[] = {
+static const struct cli_option recover_option_table[] = {
     {OPTION_FLAG, 'l', "list", NULL, "list processes and recover nothing",
      offsetof(struct recover_options, list)},
     {OPTION_FLAG, 'a', "all", NULL, "recover all processes that --list shows",

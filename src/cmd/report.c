@@ -46,7 +46,7 @@ struct report_options {
 
 static const char *const formats[] = {"text", "json", "csv", NULL};
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
      offsetof(struct report_options, format), .choices = formats},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
@@ -74,7 +74,7 @@ static int parse_last(void *member, const char *value, struct error *error)
     return 0;
 }
 
-static const struct option end_options[] = {
+static const struct cli_option end_options[] = {
     {OPTION_PARSED, 0, "last", "N", "only the last N events of those selected",
      offsetof(struct report_options, last), .parse = parse_last},
     {OPTION_FLAG, 0, "follow", NULL,

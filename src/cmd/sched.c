@@ -19,7 +19,7 @@ static const char *const by_names[] = {"task", "vcpu", "vm", "cpu", "domain", NU
 
 #define MEMBER(m) offsetof(struct sched_command_options, m)
 
-static const struct option what_options[] = {
+static const struct cli_option what_options[] = {
     {OPTION_CHOICE, 'b', "by", "task|vcpu|vm|cpu|domain", "what each row is about (task)",
      MEMBER(by), .choices = by_names},
     {OPTION_FLAG, 0, "latency", NULL, "only from being woken to running", MEMBER(wakeups)},
@@ -31,7 +31,7 @@ static const struct option what_options[] = {
     {OPTION_END},
 };
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(common.format),
      .choices = table_formats},
     {OPTION_STRING, 0, "sort", "COLUMN",
@@ -56,7 +56,7 @@ static const struct option output_options[] = {
     {OPTION_END},
 };
 
-static const struct option wait_options[] = {
+static const struct cli_option wait_options[] = {
     {OPTION_PARSED, 0, "longer", "SECONDS", "only waits of SECONDS or more (0.001 is 1 ms)",
      MEMBER(common.longer), NULL, duration_parse},
     {OPTION_STRING, 0, "task", "GLOB", "only tasks of this name", MEMBER(common.task)},

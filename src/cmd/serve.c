@@ -20,7 +20,7 @@
 
 #define MEMBER(m) offsetof(struct serve_options, m)
 
-const struct option serve_pair_option_table[] = {
+const struct cli_option serve_pair_option_table[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE", "also show the spans of RULE, as in strata latency",
      MEMBER(source.pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
@@ -32,7 +32,7 @@ const struct option serve_pair_option_table[] = {
     {OPTION_END},
 };
 
-const struct option serve_listen_option_table[] = {
+const struct cli_option serve_listen_option_table[] = {
     {OPTION_STRING, 0, "listen", "ADDRESS",
      "HOST, PORT or HOST:PORT to listen on (this machine\n"
      "only, a free port)",

@@ -19,7 +19,7 @@ struct serve_options {
 
 void serve_options_done(struct serve_options *options);
 /* --pair, --pairs and --index-cache-size; --listen. */
-extern const struct option serve_pair_option_table[], serve_listen_option_table[];
+extern const struct cli_option serve_pair_option_table[], serve_listen_option_table[];
 
 /* Serves the N traces PATHS until a signal ends it. STARTED, which may be NULL, is called once with the address; STOPPED,
  * too, at the end. An exit status; errors are printed. */

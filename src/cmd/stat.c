@@ -25,7 +25,7 @@ struct stat_options {
     bool wide;
 };
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
      offsetof(struct stat_options, report.format), .choices = table_formats},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",

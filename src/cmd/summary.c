@@ -31,7 +31,7 @@ struct summary_options {
 #define MEMBER(m) offsetof(struct summary_options, m)
 #define COMMON(m) (offsetof(struct summary_options, common) + offsetof(struct analysis_options, m))
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)", COMMON(format),
      .choices = table_formats},
     {OPTION_STRING, 0, "html", "FILE",

@@ -11,7 +11,7 @@ struct view_verb_options {
     bool no_browser;
 };
 
-static const struct option view_options[] = {
+static const struct cli_option view_options[] = {
     {OPTION_FLAG, 0, "no-browser", NULL, "only print the address",
      offsetof(struct view_verb_options, no_browser)},
     {OPTION_END},
@@ -19,7 +19,7 @@ static const struct option view_options[] = {
 
 #define SERVE_MEMBER(m) offsetof(struct view_verb_options, serve.m)
 
-static const struct option window_options[] = {
+static const struct cli_option window_options[] = {
     {OPTION_PARSED, 0, "from", "TIME",
      "open the page at TIME: seconds as printed, or +SECONDS\n"
      "after the start; ticks if the clock rate is unknown",

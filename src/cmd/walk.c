@@ -39,7 +39,7 @@ static const char *const cpu_vendors[] = {"unknown", "amd", "intel", NULL};
 
 #define MEMBER(m) offsetof(struct open_options, m)
 
-const struct option open_option_table[] = {
+const struct cli_option open_option_table[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
      "event declarations for a trace that has none: QEMU's\n"
      "trace-events file, Xen's table or formats file;\n"
@@ -78,12 +78,12 @@ const struct option open_option_table[] = {
     {OPTION_END},
 };
 
-const struct option help_option_table[] = {
+const struct cli_option help_option_table[] = {
     {OPTION_HELP, 'h', "help", NULL, "show this help"},
     {OPTION_END},
 };
 
-const struct option jobs_option_table[] = {
+const struct cli_option jobs_option_table[] = {
     {OPTION_PARSED, 'j', "jobs", "N",
      "threads (as many as there are CPUs, at most 8); the\n"
      "output is the same",

@@ -32,10 +32,10 @@ struct open_options {
     struct reopen_cache *cache;
 };
 
-extern const struct option open_option_table[];
-extern const struct option help_option_table[];
+extern const struct cli_option open_option_table[];
+extern const struct cli_option help_option_table[];
 /* For an unsigned: --jobs (cli/jobs.h). */
-extern const struct option jobs_option_table[];
+extern const struct cli_option jobs_option_table[];
 /* Values of the environment, or NULL: files that declare events (STRATA_EVENTS), a directory for temporary
  * files (TMPDIR). */
 const char *environment_events_path(void);

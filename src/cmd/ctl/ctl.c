@@ -18,7 +18,7 @@ struct ctl_options {
     unsigned format; /* enum table_format */
 };
 
-static const struct option ctl_option_table[] = {
+static const struct cli_option ctl_option_table[] = {
     {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
      offsetof(struct ctl_options, qmp), NULL, NULL},
     {OPTION_CHOICE, 'f', "format", "text|json|csv",

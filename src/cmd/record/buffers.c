@@ -24,7 +24,7 @@
 
 #define MEMBER(m) offsetof(struct record_buffers_options, m)
 
-const struct option record_buffers_options[] = {
+const struct cli_option record_buffers_options[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
      "declarations of additional events; copied to the trace", MEMBER(tables)},
     {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7- (all)", MEMBER(cpus)},

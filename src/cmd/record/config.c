@@ -12,7 +12,7 @@
 
 #define MEMBER(name) offsetof(struct record_config_options, name)
 
-const struct option record_config_options[] = {
+const struct cli_option record_config_options[] = {
     {OPTION_STRINGS, 0, "config", "FILE|NAME",
      "options of FILE, or of " RECORD_CONFIG_DIR "/NAME.conf, before\nthose of the command line; "
      "strata-record.conf(5)",
@@ -57,12 +57,12 @@ static int put_words(struct record_config *config, int argc, char *const *argv, 
     return 0;
 }
 
-static int note_file(const struct option *option, const char *value, void *userdata)
+static int note_file(const struct cli_option *option, const char *value, void *userdata)
 {
     return strcmp(option->name, "config") == 0 ? strings_add(userdata, value) : 0;
 }
 
-static int note_option(const struct option *option, const char *value, void *userdata)
+static int note_option(const struct cli_option *option, const char *value, void *userdata)
 {
     return config_add(userdata, option, value);
 }
@@ -93,10 +93,10 @@ static int copy_words(struct strings *copy, int argc, char *const *argv)
     return 0;
 }
 
-static bool visit(const struct command *command, struct record_config *config, int argc,
-                  char *const *argv,
-                  int (*visitor)(const struct option *option, const char *value, void *userdata),
-                  void *userdata, int *ret_n, int *ret_status)
+static bool
+visit(const struct command *command, struct record_config *config, int argc, char *const *argv,
+      int (*visitor)(const struct cli_option *option, const char *value, void *userdata),
+      void *userdata, int *ret_n, int *ret_status)
 {
     if (copy_words(&config->copy, argc, argv) >= 0)
         return options_visit(command, argc, (char **)(uintptr_t)config->copy.items, visitor,

@@ -13,7 +13,7 @@ struct record_config_options {
     bool prints, prints_command;
 };
 
-extern const struct option record_config_options[];
+extern const struct cli_option record_config_options[];
 
 /* Options of a command line and of the files that it names, and its words: what is to be recorded. */
 struct record_config {

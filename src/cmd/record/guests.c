@@ -22,7 +22,7 @@
 
 #define MEMBER(m) offsetof(struct record_guest_options, m)
 
-const struct option record_guest_options[] = {
+const struct cli_option record_guest_options[] = {
     {OPTION_STRING, 0, "key", "FILE", "file with the key that the agents know", MEMBER(key)},
     {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "process ID of the guest's QEMU, for its clock in KVM",
      MEMBER(kvms)},

@@ -24,7 +24,7 @@ struct record_guest_options {
     }
 
 /* What strata record and strata collect spell alike. */
-extern const struct option record_guest_options[];
+extern const struct cli_option record_guest_options[];
 
 /* The guest of the QEMU that is recorded is the first of the guests that have no name of their own. */
 #define RECORD_GUEST_OF_QEMU "guest"

@@ -20,7 +20,7 @@ static const char *const formats[] = {"text", "json", "csv", NULL};
 
 #define MEMBER(m) offsetof(struct record_live_options, m)
 
-const struct option record_live_options[] = {
+const struct cli_option record_live_options[] = {
     {OPTION_FLAG, 'l', "live", NULL, "print the events of kernels as they come", MEMBER(on)},
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live (text)",
      MEMBER(format), .choices = formats},

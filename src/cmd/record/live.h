@@ -10,7 +10,7 @@ struct record_live_options {
     unsigned format; /* an index into the choices of --format; 0: text */
 };
 
-extern const struct option record_live_options[];
+extern const struct cli_option record_live_options[];
 
 struct record_run;
 struct record_options;

@@ -26,7 +26,7 @@
 
 #define MEMBER(m) offsetof(struct record_metrics_options, m)
 
-const struct option record_metrics_options[] = {
+const struct cli_option record_metrics_options[] = {
     {OPTION_STRING, 0, "metrics", "[ADDR:]PORT",
      "serve metrics for Prometheus, at /metrics (ADDR: this\nmachine only; PORT 0: a free one)",
      MEMBER(listen)},

@@ -19,7 +19,7 @@ struct record_metrics_options {
         .period = 10000000000  \
     }
 
-extern const struct option record_metrics_options[];
+extern const struct cli_option record_metrics_options[];
 
 /* Whether OPTIONS can be meant. An exit status; errors are printed. */
 int record_metrics_check(const struct record_metrics_options *options);

@@ -59,7 +59,7 @@ static int parse_flight(void *member, const char *value, struct error *error)
 
 #define FLIGHT_MAX_SIZE ((uint64_t)1 << 60)
 
-static const struct option where[] = {
+static const struct cli_option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
      offsetof(struct record_options, attach)},
     {OPTION_STRINGS, 0, "libvirt", "DOMAIN",
@@ -77,7 +77,7 @@ static const struct option where[] = {
     {OPTION_END},
 };
 
-static const struct option event_options[] = {
+static const struct cli_option event_options[] = {
     {OPTION_STRINGS, 'e', "event", "EVENTS",
      "events to record: names with * and ?; for Xen also\nclasses",
      offsetof(struct record_options, events)},
@@ -92,7 +92,7 @@ static const struct option event_options[] = {
     {OPTION_END},
 };
 
-const struct option record_common_options[] = {
+const struct cli_option record_common_options[] = {
     {OPTION_STRING, 'o', "output", "DIR", "directory for the trace",
      offsetof(struct record_options, output)},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
@@ -117,7 +117,7 @@ const struct option record_common_options[] = {
     {OPTION_END},
 };
 
-static const struct option vm_options[] = {
+static const struct cli_option vm_options[] = {
     {OPTION_FLAG, 0, "host-threads", NULL, "host kernel only while recorded threads run",
      offsetof(struct record_options, host_threads)},
     {OPTION_STRING, 0, "qemu", "PROGRAM", "QEMU binary that COMMAND (a script) starts",
@@ -125,14 +125,14 @@ static const struct option vm_options[] = {
     {OPTION_END},
 };
 
-static const struct option libvirt_options[] = {
+static const struct cli_option libvirt_options[] = {
     {OPTION_STRING, 0, "libvirt-uri", "URI",
      "libvirt's daemon ($LIBVIRT_DEFAULT_URI, or\nqemu:///system, then qemu:///session)",
      offsetof(struct record_options, libvirt_uri)},
     {OPTION_END},
 };
 
-static const struct option attach_options[] = {
+static const struct cli_option attach_options[] = {
     {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings of a program that has ended",
      offsetof(struct record_options, keep)},
     {OPTION_END},

@@ -31,9 +31,9 @@ struct record_buffers_options {
         .poll = 100            \
     }
 
-extern const struct option record_buffers_options[];
+extern const struct cli_option record_buffers_options[];
 /* Of struct record_options: what all that is recorded has in common. */
-extern const struct option record_common_options[];
+extern const struct cli_option record_common_options[];
 
 struct record_options {
     const char *verb;                  /* "record", or that which is a spelling of it */

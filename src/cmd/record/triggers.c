@@ -22,7 +22,7 @@
 
 #define MEMBER(m) offsetof(struct record_triggers_options, m)
 
-const struct option record_triggers_options[] = {
+const struct cli_option record_triggers_options[] = {
     {OPTION_STRINGS, 0, "on", "CONDITION",
      "save a snapshot when CONDITION is met, such as\n'latency block > 50ms', 'exit != 0', or "
      "qmp:STOP;\nrepeatable",

@@ -21,7 +21,7 @@ struct record_triggers_options {
         .after = 2000000000, .per_hour = 12, \
     }
 
-extern const struct option record_triggers_options[];
+extern const struct cli_option record_triggers_options[];
 
 void record_triggers_options_done(struct record_triggers_options *options);
 

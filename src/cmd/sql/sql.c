@@ -35,7 +35,7 @@ struct sql_options {
 
 #define MEMBER(m) offsetof(struct sql_options, m)
 
-static const struct option query_options[] = {
+static const struct cli_option query_options[] = {
     {OPTION_STRINGS, 'c', "command", "SQL", "run these statements; repeatable", MEMBER(commands)},
     {OPTION_STRING, 'f', "file", "FILE", "run the statements of FILE", MEMBER(file)},
     {OPTION_STRING, 'q', "query", "NAME", "run a query that ships with Strata", MEMBER(named)},
@@ -47,7 +47,7 @@ static const struct option query_options[] = {
     {OPTION_END},
 };
 
-static const struct option output_options[] = {
+static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 0, "format", "text|json|csv", "output format (text)", MEMBER(format),
      .choices = table_formats},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
@@ -57,7 +57,7 @@ static const struct option output_options[] = {
     {OPTION_END},
 };
 
-static const struct option limit_options[] = {
+static const struct cli_option limit_options[] = {
     {OPTION_PARSED, 0, "limit-memory", "SIZE", "stop a query that needs more memory (1G)",
      MEMBER(limit_memory), NULL, size_parse},
     {OPTION_PARSED, 0, "limit-time", "SECONDS", "stop after SECONDS", MEMBER(limit_time), NULL,

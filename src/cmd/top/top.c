@@ -31,7 +31,7 @@ static int parse_period(void *member, const char *value, struct error *error)
 
 #define MEMBER(m) offsetof(struct top_options, m)
 
-static const struct option top_option_table[] = {
+static const struct cli_option top_option_table[] = {
     {OPTION_PARSED, 'd', "delay", "SECONDS", "refresh every SECONDS (1)", MEMBER(period_ns), NULL,
      parse_period},
     {OPTION_CHOICE, 'o', "sort", "number|time|name", "order of rows (number)", MEMBER(sort),

@@ -29,7 +29,7 @@ static int parse_even(void *member, const char *value, struct error *error)
 static const char *const colours[] = {"red", "green", "blue", NULL};
 
 #define MEMBER(m) offsetof(struct target, m)
-static const struct option table[] = {
+static const struct cli_option table[] = {
     {OPTION_FLAG, 'f', "flag", NULL, "a flag", MEMBER(flag)},
     {OPTION_STRING, 'w', "word", "WORD", "a word", MEMBER(word)},
     {OPTION_STRINGS, 'm', "many", "WORD", "many\nwords", MEMBER(words)},

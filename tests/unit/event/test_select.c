@@ -41,7 +41,7 @@ static struct item loss(int64_t time, int cpu)
 static int set(struct select_options *options, const char *name, const char *value,
                struct error *error)
 {
-    for (const struct option *o = select_option_table; o->kind != OPTION_END; o++)
+    for (const struct cli_option *o = select_option_table; o->kind != OPTION_END; o++)
         if (strcmp(o->name, name) == 0 && o->kind == OPTION_PARSED)
             return o->parse((char *)options + o->offset, value, error);
     fail_msg("no option %s", name);
