@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/control.h"
+#include "runtime/control/control.h"
 #include "strata/ring.h"
 #include "strata/trace.h"
 

@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 
 #include "filter/filter.h"
-#include "runtime/thread_number.h"
+#include "runtime/process/thread_number.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring pool (runtime/pool_file.h) as its recorder reads it: processes of other users can write anything there. */
+/* The ring pool (runtime/ring/pool_file.h) as its recorder reads it: processes of other users can write anything there. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include "index/build.h"
 #include "libraries/libpcre2.h"
 #include "serve/routes.h"
-#include "serve/tsp_uuid.h"
+#include "serve/tsp/tsp_uuid.h"
 #include "trace/trace.h"
 
 /* A request to a server that shows a small trace: "TARGET\nHOST\nBODY". TARGET without the secret in front; a BODY makes

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules of spans as users write them (analysis/span_rule.h). The input is a file of rules; what follows its first NUL
+/* Rules of spans as users write them (analysis/spans/span_rule.h). The input is a file of rules; what follows its first NUL
  * are events that go through the spans of all rules that are valid. Of each span that began, one thing becomes. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span_match.h"
-#include "analysis/spans.h"
+#include "analysis/spans/span_match.h"
+#include "analysis/spans/spans.h"
 #include "base/macro.h"
 #include "bytes.h"
 

@@ -65,7 +65,7 @@ function may_use(layer, used) {
 }
 
 FILENAME ~ /architecture\.md$/ {
-    if (match($0, /^\| `[a-z_\/]+\/` +\|/)) {
+    if (match($0, /^\| `[a-z0-9_\/]+\/` +\|/)) {
         split($0, cell, "|")
         layer = cell[2]
         gsub(/[` ]/, "", layer)
@@ -99,7 +99,7 @@ FNR == 1 {
             fail(layer " may not use the public headers")
         next
     }
-    if (target !~ /^([a-z_]+\/)+[a-z0-9_]+(\.pb-c)?\.(h|inc)$/) { # .pb-c.h: what protoc-c makes
+    if (target !~ /^([a-z0-9_]+\/)+[a-z0-9_]+(\.pb-c)?\.(h|inc)$/) { # .pb-c.h: what protoc-c makes
         fail("\"" target "\": name it from src/, as \"layer/file.h\"")
         next
     }

@@ -29,7 +29,7 @@ needs() {
 includes() {
     for header; do
         name=${header##*/}
-        sed -n "s/^ *# *include \"runtime\/\([a-z_]*\.h\)\".*/$name \1 include/p" "$header"
+        sed -n "s/^ *# *include \"runtime\/\([a-z_]*\/\)*\([a-z_]*\.h\)\".*/$name \2 include/p" "$header"
     done
 }
 
@@ -83,15 +83,15 @@ mkdir "$work/objects" "$work/headers"
 for object in $(ar t "$library"); do
     cp "$object" "$work/objects/"
 done
-cp "$here"/src/runtime/*.h "$work/headers/"
+cp "$here"/src/runtime/*.h "$here"/src/runtime/*/*.h "$work/headers/"
 check_objects "$work"/objects/*.o
 check_headers "$work"/headers/*.h
 
 if [ "$self_test" ]; then
     # The lowest file calls the highest.
     objcopy --redefine-sym clock_gettime=strata_group_register "$work/objects/clock.c.o"
-    expect 'clock needs registration: strata_group_register' check_objects "$work"/objects/*.o
-    echo '#include "runtime/sink.h"' >>"$work/headers/clock.h"
+    expect 'clock needs control_registration: strata_group_register' check_objects "$work"/objects/*.o
+    echo '#include "runtime/sinks/sink.h"' >>"$work/headers/clock.h"
     expect 'clock.h needs sink.h: include' check_headers "$work"/headers/*.h
     echo "circles are found"
 fi

@@ -11,7 +11,7 @@
  * use another ring of the thread. No lock, no allocation and no system call, except for the first event
  * in a ring: it creates the ring by system calls that are safe in signal handlers.
  *
- * The ring's layout in memory, the protocol and its proof: src/runtime/ring.h, which uses the same
+ * The ring's layout in memory, the protocol and its proof: src/runtime/ring/ring.h, which uses the same
  * names. */
 
 #include "strata/trace.h"

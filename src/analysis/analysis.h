@@ -13,8 +13,8 @@
  *     ... print or compare the result ...
  *     result_done(), sink_free(&analysis->sink), coverage_done() */
 
-#include "analysis/grouping.h"
-#include "analysis/result.h"
+#include "analysis/result/grouping.h"
+#include "analysis/result/result.h"
 #include "event/select.h"
 #include "event/sink.h"
 

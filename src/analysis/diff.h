@@ -15,7 +15,7 @@
  * trace goes on after the work. Percentiles are tested by the ranks between which they lie. Not thread-safe. */
 
 #include "analysis/diff_addresses.h"
-#include "analysis/result.h"
+#include "analysis/result/result.h"
 
 #define DIFF_ERROR 0.01
 /* Fewer spans in a row tell nothing. */

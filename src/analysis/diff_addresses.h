@@ -9,7 +9,7 @@
  * Several kernels, as those of host and guest, may have moved differently. Only addresses of the image of a kernel for x86-64
  * are compared: elsewhere, and in modules, functions are less aligned, and data is among them. */
 
-#include "analysis/result.h"
+#include "analysis/result/result.h"
 
 struct diff_addresses {
     struct address_pair {

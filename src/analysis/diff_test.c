@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "analysis/diff_internal.h"
-#include "analysis/estimate.h"
+#include "analysis/result/estimate.h"
 #include "base/macro.h"
 
 struct tests {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "analysis/span_match.h"
-#include "analysis/span_rule.h"
-#include "analysis/states.h"
+#include "analysis/spans/span_match.h"
+#include "analysis/spans/span_rule.h"
+#include "analysis/states/states.h"
 #include "base/glob.h"
 #include "base/hash.h"
 #include "base/macro.h"

@@ -5,7 +5,7 @@
  * out once per event class. */
 
 #include "analysis/exit_reasons.h"
-#include "analysis/span_rule.h"
+#include "analysis/spans/span_rule.h"
 #include "base/text.h"
 #include "event/item.h"
 

@@ -7,7 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/exit_events.h"
-#include "analysis/result_rows.h"
+#include "analysis/result/result_rows.h"
 
 struct exit_pv {
     struct rows rows;

@@ -21,9 +21,9 @@
 #include "analysis/analysis.h"
 #include "analysis/exit_events.h"
 #include "analysis/exit_pv.h"
-#include "analysis/result_rows.h"
-#include "analysis/rows.h"
-#include "analysis/spans.h"
+#include "analysis/result/result_rows.h"
+#include "analysis/result/rows.h"
+#include "analysis/spans/spans.h"
 
 struct exits_settings {
     bool detail;  /* rows also by what was asked for */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/io_internal.h"
+#include "analysis/requests/io_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -20,14 +20,14 @@
  *      What a VMM has of a request of a guest counts only with its end, if the VMM has events of it: without it, as in a loss or after the
  *      VMM's last event, all points of the VMM are unknown.
  *  R6  The begin of a request is known, or it counts as one whose begin is not in the trace: a request that may have been queued in
- *      what is missing (analysis/io_begins.h), and one of a VMM that may have been notified of in a loss. One of a VMM that may
+ *      what is missing (analysis/requests/io_begins.h), and one of a VMM that may have been notified of in a loss. One of a VMM that may
  *      have notified the guest in a loss is lost.
  *
  * Not thread-safe. */
 
-#include "analysis/io_begins.h"
 #include "analysis/io_why.h"
-#include "analysis/result_rows.h"
+#include "analysis/requests/io_begins.h"
+#include "analysis/result/result_rows.h"
 
 #define IO_OPEN_MAX (1u << 16)
 #define IO_GROUPS_MAX 4096 /* of a device and a kind */

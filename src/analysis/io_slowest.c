@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/io_internal.h"
+#include "analysis/requests/io_internal.h"
 #include "base/macro.h"
 
 /* NULL: there is none. */

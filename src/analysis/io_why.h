@@ -5,7 +5,7 @@
  * slow. The states of all threads and CPUs of the host are kept, at most IO_WHY_MAX intervals. Before these are too many,
  * the user says which times are still needed (io_why_keep_only()). Not thread-safe. */
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 #include "base/text.h"
 
 #define IO_WHY_MAX (1u << 19)

@@ -5,8 +5,8 @@
  * delayed: from the raise of a softirq, from the time that a timer was set to, from the send of an IPI or from the
  * injection of a virtual interrupt, to the handler. */
 
-#include "analysis/result_rows.h"
-#include "analysis/spans.h"
+#include "analysis/result/result_rows.h"
+#include "analysis/spans/spans.h"
 
 struct irq_row;
 struct cpu_spans;

@@ -3,8 +3,8 @@
 
 /* How long spans take: rows of durations by the rule and by what `--by` adds. */
 
-#include "analysis/result_rows.h"
-#include "analysis/spans.h"
+#include "analysis/result/result_rows.h"
+#include "analysis/spans/spans.h"
 
 struct latency {
     struct analysis analysis; /* first */

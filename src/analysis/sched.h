@@ -2,17 +2,17 @@
 #pragma once
 
 /* Where the time of threads, vCPUs, CPUs and domains went, and how long they waited for a CPU: rows over the states
- * engine (analysis/states.h). An analysis; the verb sched shows it.
+ * engine (analysis/states/states.h). An analysis; the verb sched shows it.
  *
  * Of a selection (settings->select), times in states, and inside of a guest, are those within its times. What is counted, as
  * waits and runs, is in the times in which it began. CPUs are those of intervals; threads and
  * vCPUs are rows. */
 
 #include "analysis/analysis.h"
-#include "analysis/result_rows.h"
+#include "analysis/result/result_rows.h"
 #include "analysis/sched_who.h"
-#include "analysis/states.h"
-#include "analysis/steal.h"
+#include "analysis/states/states.h"
+#include "analysis/states/steal.h"
 
 #define SCHED_ROWS_MAX 65536
 #define SCHED_RECENT 1024

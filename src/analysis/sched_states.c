@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/result_rows.h"
+#include "analysis/result/result_rows.h"
 #include "analysis/sched_row.h"
 #include "base/hash.h"
 #include "base/macro.h"

@@ -6,7 +6,7 @@
  *
  * The first of these is the difference of two sums, however many runs there were in a wait: pairs look at each. */
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 
 #define WHO_RUNS 16384 /* of a CPU */
 #define WHO_PAIRS_MAX 65536

@@ -8,9 +8,9 @@
  * one clock only. */
 
 #include "analysis/batches.h"
-#include "analysis/grouping.h"
+#include "analysis/coverage/losses.h"
 #include "analysis/histogram.h"
-#include "analysis/losses.h"
+#include "analysis/result/grouping.h"
 #include "base/map.h"
 
 /* Rows of TALLY_BY_KEYS; what comes after them is in a last one, "(others)". */
@@ -85,7 +85,7 @@ struct tally_row {
     struct interval_batches *intervals; /* NULL: not asked for */
     int64_t counted_until;              /* the time of the last event in a period */
     const char *keys[GROUPING_KEYS];    /* BY_KEYS: as text; what the first event of the row has */
-    uint64_t numbers[GROUPING_KEYS];    /* BY_KEYS: as numbers (analysis/grouping.h) */
+    uint64_t numbers[GROUPING_KEYS];    /* BY_KEYS: as numbers (analysis/result/grouping.h) */
     /* What the events have in common; of the other kinds NULL or unknown. */
     const struct origin *origin;
     const struct event_class *class;

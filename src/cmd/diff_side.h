@@ -8,7 +8,7 @@
 #include "analysis/irq.h"
 #include "analysis/latency.h"
 #include "analysis/sched.h"
-#include "analysis/span_rules_user.h"
+#include "analysis/spans/span_rules_user.h"
 #include "analysis/tally_result.h"
 #include "cmd/walk.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "analysis/latency.h"
-#include "analysis/span_match.h"
+#include "analysis/spans/span_match.h"
 #include "cli/output.h"
 #include "cmd/analysis.h"
 #include "cmd/cmd.h"

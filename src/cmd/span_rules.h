@@ -3,7 +3,7 @@
 
 /* The rules of spans of the options --pair and --pairs, and of $XDG_CONFIG_HOME/strata/pairs. */
 
-#include "analysis/span_rules_user.h"
+#include "analysis/spans/span_rules_user.h"
 #include "cli/select_options.h"
 
 /* Reads the user's file, if there is one. A negative errno with ERROR. */

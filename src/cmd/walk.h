@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "analysis/losses.h"
+#include "analysis/coverage/losses.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/progress.h"

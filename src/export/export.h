@@ -8,7 +8,7 @@
  * as it is (a float in a format without one) is written in the nearest form that it has, never left
  * out; losses go into the target in its own way. Not thread-safe. */
 
-#include "analysis/span_rule.h"
+#include "analysis/spans/span_rule.h"
 #include "base/atomic_output.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 /* Conditions on the arguments of events: from text to a program, which a traced program runs on what it emits
- * (runtime/filter_set.h) and an analysis on what it reads (analysis/condition.h).
+ * (runtime/control/filter_set.h) and an analysis on what it reads (analysis/condition.h).
  *
  *     lex.c      text to tokens
  *     parse.c    tokens to nodes in postfix order: knows C's precedence, and no event

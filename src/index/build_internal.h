@@ -4,8 +4,8 @@
 /* What the files of the builder have in common. Tracks are in the order in which they were made while the trace is read
  * (build.c, build_states.c), and are put in the order of the file, with what lies in what, when it ends (build_tracks.c). */
 
-#include "analysis/losses.h"
-#include "analysis/states.h"
+#include "analysis/coverage/losses.h"
+#include "analysis/states/states.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "index/index.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The index of a trace: all tracks of it (tracks/slices.h, analysis/states.h) with their slices, in one file that is
+/* The index of a trace: all tracks of it (tracks/slices.h, analysis/states/states.h) with their slices, in one file that is
  * mapped, so that any piece of the timeline is answered at any level of detail without reading the trace.
  *
  * Times are ns of the trace's timeline, as exports have them (clock_to_ns()). An open index is read only: any number of
@@ -59,7 +59,7 @@ struct index_slice {
     /* Share of the time from begin to end in which there is a slice, of 65535; 65535 without INDEX_MANY. */
     uint16_t covered;
     uint8_t flags; /* enum index_flags; of INDEX_MANY: those of any */
-    uint8_t state; /* INDEX_STATES: enum state (analysis/states.h) */
+    uint8_t state; /* INDEX_STATES: enum state (analysis/states/states.h) */
 };
 
 /* Zeroed: empty. */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 #include "base/macro.h"
 #include "index/columns.h"
 #include "index/index.h"

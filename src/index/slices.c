@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 #include "base/macro.h"
 #include "index/internal.h"
 #include "index/tops.h"

@@ -7,7 +7,7 @@
  * and printed in the order of time. So an event is printed a period after it happened, and the time that reading takes.
  * Where reading a window takes long, the next one comes later: not more than a quarter of a CPU is used. */
 
-#include "analysis/losses.h"
+#include "analysis/coverage/losses.h"
 #include "base/text.h"
 #include "trace/tail_selection.h"
 

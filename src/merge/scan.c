@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/losses.h"
+#include "analysis/coverage/losses.h"
 #include "merge/internal.h"
 
 /* The sources that a side may refer to: the source or the layer that its event names before a colon;

@@ -2,7 +2,7 @@
 /* strata.table(): the rows of a table of a trace (tables/columns.h), as a Batch. */
 #include "python/strata_module.h"
 
-#include "analysis/span_rule.h"
+#include "analysis/spans/span_rule.h"
 #include "base/cache_dir.h"
 #include "tables/sink.h"
 #include "trace/trace.h"

@@ -14,8 +14,8 @@
 #include <signal.h>
 #include <sqlite3.h>
 
-#include "analysis/losses.h"
-#include "analysis/span_rule.h"
+#include "analysis/coverage/losses.h"
+#include "analysis/spans/span_rule.h"
 #include "base/error.h"
 #include "event/clock.h"
 

@@ -3,8 +3,8 @@
 
 /* What `strata info` shows of one trace: a row of a table. */
 
-#include "analysis/coverage.h"
-#include "analysis/switch_check.h"
+#include "analysis/coverage/coverage.h"
+#include "analysis/states/switch_check.h"
 #include "analysis/tally.h"
 #include "print/table.h"
 #include "trace/trace.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is missing of a trace (analysis/losses.h), as a sentence and as JSON. */
+/* What is missing of a trace (analysis/coverage/losses.h), as a sentence and as JSON. */
 
-#include "analysis/losses.h"
+#include "analysis/coverage/losses.h"
 #include "base/text.h"
 #include "print/json_writer.h"
 

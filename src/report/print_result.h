@@ -3,7 +3,7 @@
 
 /* Prints the result of an analysis: text for people, JSON (strata-analysis(7)), or CSV. */
 
-#include "analysis/result.h"
+#include "analysis/result/result.h"
 #include "base/text.h"
 #include "print/table.h"
 #include "trace/trace.h"

@@ -4,7 +4,7 @@
 /* The events around the slowest spans, for `--context`: the trace is opened again for each of them, and read from a
  * little before its begin. */
 
-#include "analysis/result.h"
+#include "analysis/result/result.h"
 #include "base/text.h"
 #include "trace/trace.h"
 

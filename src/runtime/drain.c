@@ -8,8 +8,8 @@
 
 #include "runtime/counts.h"
 #include "runtime/macro.h"
-#include "runtime/pages.h"
-#include "runtime/ring_drops.h"
+#include "runtime/ring/pages.h"
+#include "runtime/ring/ring_drops.h"
 
 #define PACKETS_AT_ONCE 16
 #define RECORDS_AT_ONCE 512

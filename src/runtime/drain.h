@@ -4,8 +4,8 @@
 /* One reading of all rings: packets as they come, and the records of all rings merged by time. */
 
 #include "runtime/clock_sync.h"
-#include "runtime/ring_cursor.h"
-#include "runtime/sink.h"
+#include "runtime/ring/ring_cursor.h"
+#include "runtime/sinks/sink.h"
 
 enum drain_kind {
     DRAIN_OFTEN,        /* what costs least: closed packets, where no records are asked for */

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/log.h"
 #include "runtime/macro.h"
-#include "runtime/pass.h"
-#include "runtime/ring_copy.h"
-#include "runtime/ring_cursor.h"
+#include "runtime/process/log.h"
+#include "runtime/ring/ring_copy.h"
+#include "runtime/ring/ring_cursor.h"
+#include "runtime/sinks/pass.h"
 #include "strata/trace.h"
 
 /* What lies in the rings, as text: the newest events of copies of them, so that emitting threads

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/pattern.h"
+#include "runtime/control/pattern.h"
 
 #define CHUNK 1024 /* classes per piece of the table of ids, which never moves */
 

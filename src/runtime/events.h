@@ -38,8 +38,8 @@ struct trace_class {
     uint32_t n_attached;        /* how many registered events are of this class */
     struct strata_event *event; /* one of its events; NULL if there is none */
     struct trace_class *next;   /* of the same hash bucket */
-    void *layout;               /* the writer's (runtime/record_layout.h) */
-    /* Its last condition; NULL: never any. What these point to is never freed (runtime/filter_set.c); both
+    void *layout;               /* the writer's (runtime/ring/record_layout.h) */
+    /* Its last condition; NULL: never any. What these point to is never freed (runtime/control/filter_set.c); both
      * are read without the lock. */
     _Atomic(const struct filter_program *) filter;
     _Atomic(const char *) condition;
@@ -68,7 +68,7 @@ static inline bool event_is_filtered(const struct strata_event *event)
 /* The groups in the order of registration. */
 struct strata_group *registry_groups(void);
 
-/* ---- For the registration (runtime/registration.c) ---- */
+/* ---- For the registration (runtime/control/registration.c) ---- */
 
 /* The class with EVENT's declaration; NULL: none. *RET_HASH: the hash of its name. */
 struct trace_class *class_declared(const struct strata_event *event, uint32_t *ret_hash);

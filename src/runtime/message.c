@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/log.h"
 #include "runtime/macro.h"
-#include "runtime/program.h"
-#include "runtime/syslog.h"
+#include "runtime/process/log.h"
+#include "runtime/process/program.h"
+#include "runtime/process/syslog.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static strata_message_function function;

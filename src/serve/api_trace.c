@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GET api/trace: what there is to show. GET api/names?ids=1,2: names that it left out. */
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 #include "serve/routes.h"
 
 #define NAMES_MAX 65536u

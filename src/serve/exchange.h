@@ -12,7 +12,7 @@
 #include "serve/listen.h"
 #include "serve/request.h"
 #include "serve/serve.h"
-#include "serve/tsp_bookmarks.h"
+#include "serve/tsp/tsp_bookmarks.h"
 
 struct MHD_Daemon;
 

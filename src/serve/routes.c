@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock_ns.h"
-#include "serve/tsp.h"
+#include "serve/tsp/tsp.h"
 
 /* "{}" stands for any part of a path. */
 struct route {

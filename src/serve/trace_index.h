@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "analysis/span_rules_user.h"
+#include "analysis/spans/span_rules_user.h"
 #include "base/strings.h"
 #include "base/text.h"
 #include "index/cache.h"

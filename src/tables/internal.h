@@ -5,8 +5,8 @@
  * sink's error. */
 
 #include "analysis/exit_events.h"
-#include "analysis/spans.h"
-#include "analysis/states.h"
+#include "analysis/spans/spans.h"
+#include "analysis/states/states.h"
 #include "tables/sink.h"
 
 /* The keys of an open span, as text. */

@@ -7,7 +7,7 @@
  *
  * Nothing is allocated per row. Not thread-safe. */
 
-#include "analysis/span_rule.h"
+#include "analysis/spans/span_rule.h"
 #include "event/catalogue.h"
 #include "event/sink.h"
 #include "tables/event_row.h"

@@ -18,8 +18,8 @@
  * the model's own, as they are in the trace: what a terminal obeys may be in them. Not thread-safe. */
 
 #include "analysis/io.h"
-#include "analysis/states.h"
-#include "analysis/steal.h"
+#include "analysis/states/states.h"
+#include "analysis/states/steal.h"
 #include "event/sink.h"
 #include "trace/trace.h"
 
@@ -72,7 +72,7 @@ enum top_vcpu_kind {
     TOP_BY_GUEST, /* a CPU as its own kernel sees it: what is stolen from it counts as running */
 };
 
-/* Of what a vCPU waited in a window (analysis/steal.h), ticks. */
+/* Of what a vCPU waited in a window (analysis/states/steal.h), ticks. */
 struct top_steal {
     int64_t stolen; /* while the guest's CPU was busy */
     int64_t idle;   /* while it was idle; in the rest, it is not known what it did */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata top: what vCPUs did in a window, and why they left their guests.
  *
- * Intervals are those of analysis/states.h. What a vCPU runs while it does (the guest, the hypervisor, the VMM) follows from
+ * Intervals are those of analysis/states/states.h. What a vCPU runs while it does (the guest, the hypervisor, the VMM) follows from
  * kvm_entry, kvm_exit and kvm_userspace_exit (Xen: vmentry, vmexit), whose order is kept for the window as changes. */
 
 #include <errno.h>

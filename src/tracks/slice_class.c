@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis/exit_events.h"
-#include "analysis/span_match.h"
-#include "analysis/span_names.h"
+#include "analysis/spans/span_match.h"
+#include "analysis/spans/span_names.h"
 #include "base/glob.h"
 #include "base/utf8.h"
 #include "event/class_map.h"

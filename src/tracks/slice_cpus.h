@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* CPUs of which it is not known what they run (analysis/states.h), as where switches do not follow from one another (T2): a
+/* CPUs of which it is not known what they run (analysis/states/states.h), as where switches do not follow from one another (T2): a
  * slice `unknown` since a CPU was last seen to run what its switches say, and then what it is found to run. */
 
 #include "tracks/slice_spans.h"

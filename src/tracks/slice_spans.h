@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Slices that are open on tracks, and how the spans that analysis/spans.h finds become them.
+/* Slices that are open on tracks, and how the spans that analysis/spans/spans.h finds become them.
  *
  * A span is drawn from its begin on. Its slice ends with it, or before it: where events were lost, its thread ended, or
  * something around it ended, the slice is cut at once, and what the span becomes later is of no matter. An event is the

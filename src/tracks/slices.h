@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Events as they are drawn on tracks. A span from one event to another (analysis/spans.h) is a slice, of which
+/* Events as they are drawn on tracks. A span from one event to another (analysis/spans/spans.h) is a slice, of which
  * they are begin and end; all others are instants. Every event is in just one mark, with its fields.
  *
  * Nothing is made up. A slice whose end is not in the trace is cut, and says why: where events were lost, as
  * its end may have been among them; where the same begins once more; where something around it ends. Slices
  * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
  *
- * Where a CPU runs another thread than its switches say (T2 in analysis/states.h), there is a slice `unknown` since it
+ * Where a CPU runs another thread than its switches say (T2 in analysis/states/states.h), there is a slice `unknown` since it
  * was last seen to run what they say; so there is on a kernel's CPU after a loss, until it is known to run something again
  * (T9). Elsewhere, a CPU on which nothing is drawn was idle; on Xen also one where events were lost since the last switch.
  *
  * Within a track slices nest, and do not step back in time. */
 
-#include "analysis/joins.h"
-#include "analysis/spans.h"
-#include "analysis/states.h"
+#include "analysis/requests/joins.h"
+#include "analysis/spans/spans.h"
+#include "analysis/states/states.h"
 #include "base/text.h"
 #include "event/catalogue.h"
 #include "tracks/tracks.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How spans are drawn: on which track, and by which name. What they are is said by rules (analysis/span_rule.h), those
+/* How spans are drawn: on which track, and by which name. What they are is said by rules (analysis/spans/span_rule.h), those
  * that strata latency has built in, and some that timelines alone have. */
 
-#include "analysis/span_rule.h"
+#include "analysis/spans/span_rule.h"
 
 /* Where a span is drawn. */
 enum style_place {
@@ -29,13 +29,13 @@ struct span_style {
      * STYLE_MARKER by the name that a line of trace_marker has (event/marker.h). */
     const char *name;
     enum style_place place;
-    /* Fields of the begin that are the same of what another layer does for it (analysis/joins.h); NULL: none. */
+    /* Fields of the begin that are the same of what another layer does for it (analysis/requests/joins.h); NULL: none. */
     const char *flow[STYLE_FLOW_FIELDS];
     /* A field of the begin whose text has a W for a write and an R for a read; "*": its '*' is write or read. */
     const char *flow_kind;
 };
 
-/* Of spans by names of events, "*" of "*_begin" (analysis/span_names.h), and of those with addresses. */
+/* Of spans by names of events, "*" of "*_begin" (analysis/spans/span_names.h), and of those with addresses. */
 extern const struct span_style span_style_by_name, span_style_by_address;
 
 /* The rule of style NUMBER, from 0: 0, with strings in ARENA; -ENOENT: there are no more; -ENOMEM. */

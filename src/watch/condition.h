@@ -19,7 +19,7 @@
  *
  * The first six are evaluated from the events of a recording under way (watch/evaluate.h), the others by its recorders. */
 
-#include "analysis/span_rule.h"
+#include "analysis/spans/span_rule.h"
 #include "base/arena.h"
 #include "base/error.h"
 

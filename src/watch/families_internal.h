@@ -3,12 +3,12 @@
 
 /* What the files of watch/families.h have in common. */
 
-#include "analysis/coverage.h"
+#include "analysis/coverage/coverage.h"
 #include "analysis/exit_events.h"
 #include "analysis/io.h"
-#include "analysis/spans.h"
-#include "analysis/states.h"
-#include "analysis/steal.h"
+#include "analysis/spans/spans.h"
+#include "analysis/states/states.h"
+#include "analysis/states/steal.h"
 #include "base/ticks.h"
 #include "live/rebind.h"
 #include "tracedir/machine.h"

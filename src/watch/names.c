@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/span_match.h"
+#include "analysis/spans/span_match.h"
 #include "base/fd.h"
 #include "base/suggest.h"
 #include "tracedir/manifest.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/exit_events.h"
-#include "analysis/span_match.h"
+#include "analysis/spans/span_match.h"
 #include "event/class_map.h"
 #include "watch/rule.h"
 

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/coverage/source_ends.h"
 #include "analysis/histogram.h"
-#include "analysis/source_ends.h"
-#include "analysis/span_match.h"
-#include "analysis/spans.h"
+#include "analysis/spans/span_match.h"
+#include "analysis/spans/spans.h"
 #include "base/ticks.h"
 #include "watch/rule.h"
 

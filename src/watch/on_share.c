@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/steal.h"
+#include "analysis/states/steal.h"
 #include "base/glob.h"
 #include "base/hash.h"
 #include "base/ticks.h"

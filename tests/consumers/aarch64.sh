@@ -22,7 +22,7 @@ echo '#include <stdio.h>' | cross -E - >/dev/null 2>&1 || {
     exit 77
 }
 mkdir library
-for source in "$tree"/src/filter/*.c "$tree"/src/runtime/*.c; do
+for source in "$tree"/src/filter/*.c "$tree"/src/runtime/*.c "$tree"/src/runtime/*/*.c; do
     name=${source#"$tree"/src/}
     cross -c -o "library/$(echo "${name%.c}" | tr / _).o" "$source" || fail "$name is not compiled"
 done

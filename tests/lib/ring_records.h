@@ -14,7 +14,7 @@
 
 #include "byte_order.h"
 #include "ring_emit.h"
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 
 /* For threads other than cmocka's, signal handlers and children, where an assertion of its own would end
  * the program without a word. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The protocol of the ring (src/runtime/ring.h) for spin, which tries every interleaving of
+/* The protocol of the ring (src/runtime/ring/ring.h) for spin, which tries every interleaving of
  *
  *   - a thread that emits, and signal handlers that interrupt it and each other anywhere and emit too: what finds
  *     the ring busy goes into another ring, of which no more is said here;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* How a process wakes a recorder that sleeps while rings fill slowly (src/runtime/pool_file.h), for spin, which tries
+/* How a process wakes a recorder that sleeps while rings fill slowly (src/runtime/ring/pool_file.h), for spin, which tries
  * every interleaving of a process that closes CLOSES sub-buffers and a recorder that drains them.
  *
  * Each has a store buffer of one store, which others see some time later; a fence waits for that. The bounded time of

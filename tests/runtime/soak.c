@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "../lib/ring_emit.h"
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 #include "strata/trace.h"
 
 /* ---- What is emitted ---- */

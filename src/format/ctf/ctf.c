@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reader of the streams of a trace in CTF. Any layout that the metadata describes is read by walking its
  * types (decode.h). Headers of events whose numbers each have a place, and payloads that are bytes of the stream, have a
- * way of their own (records.c), as they are what matters most. This is libstrata's layout (src/runtime/sink_ctf.c):
+ * way of their own (records.c), as they are what matters most. This is libstrata's layout (src/runtime/sinks/sink_ctf.c):
  *
  *   packet    u32 0xc1fc1fc1, 16 bytes UUID of the trace, u32 stream class (0)
  *             u64 begin, u64 end: ticks of the clock

@@ -24,9 +24,9 @@
 #include "base/bytes.h"
 #include "base/macro.h"
 #include "base/reopen_cache.h"
-#include "format/ctf/ctf2.h"
+#include "format/ctf/ctf2/ctf2.h"
 #include "format/ctf/reader.h"
-#include "format/ctf/tsdl.h"
+#include "format/ctf/tsdl/tsdl.h"
 
 #define METADATA_MAGIC UINT32_C(0x75d11d57)
 #define METADATA_HEADER 37

@@ -7,9 +7,9 @@
 #include "base/wide.h"
 #include "event/origin_flags.h"
 #include "event/xen_vcpu.h"
-#include "format/ctf/ctf2.h"
+#include "format/ctf/ctf2/ctf2.h"
 #include "format/ctf/reader.h"
-#include "format/ctf/tsdl.h"
+#include "format/ctf/tsdl/tsdl.h"
 
 static const struct ctf_origin *to_ctf(const struct origin *origin)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/process_file.h"
+#include "runtime/ring/process_file.h"
 
 #define FIELDS_MAX 255
 #define RECORD_HEADER 8 /* bytes in front of the arguments */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The event classes that a traced process described in its process file (runtime/process_file.h), by
+/* The event classes that a traced process described in its process file (runtime/ring/process_file.h), by
  * which the records of its packets are parsed. The file is checked before it is believed. */
 
 #include "base/error.h"
 #include "runtime/events.h"
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 
 struct classes {
     struct trace_class **by_id; /* CLASS_ID_MAX + 1, NULL: not described */

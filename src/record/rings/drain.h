@@ -54,7 +54,7 @@ struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_
 /* Ticks a second as a ring knew when it was made; 0: none did. */
 uint64_t ring_drain_clock_hz(const struct ring_drain *taker);
 
-/* True if reading the ring of a dead process terminates (runtime/ring.h says what must hold at every
+/* True if reading the ring of a dead process terminates (runtime/ring/ring.h says what must hold at every
  * instant). */
 bool ring_drain_is_sound(const struct ring_reader *reader);
 

@@ -15,7 +15,7 @@
 #include "base/saturate.h"
 #include "base/sparse.h"
 #include "base/wide.h"
-#include "runtime/pieces.h"
+#include "runtime/sinks/pieces.h"
 #include "runtime/uuid.h"
 
 #define METADATA_MAX (256U << 20)

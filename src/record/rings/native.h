@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A native trace (runtime/sink_ctf.c) that is written from outside of the traced program: a new one, or
+/* A native trace (runtime/sinks/sink_ctf.c) that is written from outside of the traced program: a new one, or
  * one that the program, or a collector, was writing when it was killed. */
 
 #include "base/error.h"
 #include "record/rings/classes.h"
-#include "runtime/ctf_metadata.h"
+#include "runtime/sinks/ctf_metadata.h"
 
 struct native {
     char *path; /* absolute */

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/input.h"
-#include "runtime/process_file.h"
+#include "runtime/ring/process_file.h"
 
 #define REPORT_MAX ((size_t)8 << 20)
 

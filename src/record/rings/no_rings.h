@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What processes that ended without a ring reported to their recorder (runtime/process_file.h): why there is
+/* What processes that ended without a ring reported to their recorder (runtime/ring/process_file.h): why there is
  * nothing of them. */
 
 #include "base/macro.h"

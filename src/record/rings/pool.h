@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The recorder's side of the ring pool (runtime/pool_file.h): memory for the rings of processes that
+/* The recorder's side of the ring pool (runtime/ring/pool_file.h): memory for the rings of processes that
  * can no longer create files in the recorder's directory. Everything in the pool is untrusted input,
  * which its processes may change at any moment. */
 
@@ -9,7 +9,7 @@
 
 #include "base/macro.h"
 #include "base/shared_map.h"
-#include "runtime/pool_file.h"
+#include "runtime/ring/pool_file.h"
 
 struct pool {
     int fd;

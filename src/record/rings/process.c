@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 #include "record/rings/rings_dir.h"
-#include "runtime/class_dump.h"
+#include "runtime/ring/class_dump.h"
 
 #define LENGTH_MAX (sizeof(struct process_file) + DESCRIPTIONS_MAX + (1U << 20))
 /* 36 years since boot: sums of some of these are no overflow. */

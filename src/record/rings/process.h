@@ -2,8 +2,8 @@
 #pragma once
 
 /* A traced process as it shows itself in the file system: the directory with its rings and its process
- * file (runtime/process_file.h), whether it lives or was killed; and its slots in the recorder's ring pool
- * (runtime/pool_file.h), which are all that a process has that could make no directory. Both are input: of them
+ * file (runtime/ring/process_file.h), whether it lives or was killed; and its slots in the recorder's ring pool
+ * (runtime/ring/pool_file.h), which are all that a process has that could make no directory. Both are input: of them
  * nothing is believed that was not checked.
  *
  * The path of a process without a directory is PARENT/pool/slot-N-PID-START, N being the slot of its process file. */
@@ -15,7 +15,7 @@
 #include "base/shared_map.h"
 #include "record/rings/classes.h"
 #include "record/rings/pool.h"
-#include "runtime/process_file.h"
+#include "runtime/ring/process_file.h"
 
 /* In the path of a process that has no directory, but a slot of the pool: ".../pool/slot-N-PID-START". */
 #define SLOT_PREFIX "slot-"

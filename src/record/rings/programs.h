@@ -68,7 +68,7 @@ struct programs {
     struct locked_dir rings;
     struct pool *pool; /* NULL: there is none */
     bool may_sleep;    /* the caller polls programs_wakeup_fd() as well, and the processes' ends */
-    bool is_armed;     /* processes wake us (runtime/pool_file.h) */
+    bool is_armed;     /* processes wake us (runtime/ring/pool_file.h) */
     uint64_t armed_at; /* not before that, ns … */
     uint64_t unarmed_sleep; /* … until then, how long it sleeps while nothing comes, ns */
     struct futex_fd *wake;  /* NULL: processes cannot wake us */

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "record/rings/pool.h"
 #include "record/rings/recover.h"
-#include "runtime/process_file.h"
+#include "runtime/ring/process_file.h"
 
 /* The directory of this user's rings, made if it is missing: 0; -EPERM, it is somebody else's, or others may write
  * to it. */

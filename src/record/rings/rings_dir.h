@@ -2,7 +2,7 @@
 #pragma once
 
 /* A directory in which recorded programs, those that they fork and those that they execute, make the directories of their rings
- * (runtime/process_file.h): so a recorder sees those of its own, and no others.
+ * (runtime/ring/process_file.h): so a recorder sees those of its own, and no others.
  *
  *     /dev/shm/strata-UID/record-XXXXXX        locked by its recorder (base/locked_dir.h)
  *

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "analysis/diff.h"
-#include "analysis/estimate.h"
-#include "analysis/result_rows.h"
+#include "analysis/result/estimate.h"
+#include "analysis/result/result_rows.h"
 
 /* ---- A machine whose work is known ---- */
 

@@ -12,9 +12,9 @@
 
 #include "analysis/condition.h"
 #include "analysis/needs.h"
-#include "analysis/span_match.h"
+#include "analysis/spans/span_match.h"
+#include "analysis/states/switch_check.h"
 #include "analysis/summary.h"
-#include "analysis/switch_check.h"
 #include "base/glob.h"
 #include "base/macro.h"
 #include "base/map.h"

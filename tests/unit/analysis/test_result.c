@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/result.h"
+#include "analysis/result/result.h"
 #include "base/macro.h"
 
 static const struct clock ns = {.hz = NANOSECONDS};

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "analysis/rows.h"
+#include "analysis/result/rows.h"
 
 /* However many groups there are, all beyond ROWS_MAX share one row. */
 static void test_others(void **state)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/sched_who.h"
-#include "analysis/steal.h"
+#include "analysis/states/steal.h"
 #include "base/macro.h"
 
 static const struct origin host = {.layer = LAYER_HOST};

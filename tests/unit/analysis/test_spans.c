@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/source_ends.h"
-#include "analysis/span_match.h"
-#include "analysis/spans.h"
+#include "analysis/coverage/source_ends.h"
+#include "analysis/spans/span_match.h"
+#include "analysis/spans/spans.h"
 #include "base/macro.h"
 #include "event/clock_error.h"
 #include "random.h"

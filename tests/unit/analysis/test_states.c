@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 #include "base/macro.h"
 #include "byte_order.h"
 #include "event/kernel.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/switch_check.h"
+#include "analysis/states/switch_check.h"
 #include "analysis/tally.h"
 #include "base/macro.h"
 #include "random.h"

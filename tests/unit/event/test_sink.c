@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "analysis/losses.h"
+#include "analysis/coverage/losses.h"
 #include "event/sink.h"
 
 /* Counts what it is asked for, and fails where it is told to. */

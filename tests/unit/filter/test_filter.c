@@ -13,7 +13,7 @@
 #include "filter/filter.h"
 #include "runtime/events.h"
 #include "runtime/macro.h"
-#include "runtime/thread_number.h"
+#include "runtime/process/thread_number.h"
 
 static const struct strata_field fields[] = {
     {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, 1},

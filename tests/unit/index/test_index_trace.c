@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/states.h"
+#include "analysis/states/states.h"
 #include "base/arena.h"
 #include "base/remove_dir.h"
 #include "cmocka_all.h"

@@ -12,8 +12,8 @@
 
 #include "runtime/counts.h"
 #include "runtime/events.h"
-#include "runtime/log.h"
-#include "runtime/ring.h"
+#include "runtime/process/log.h"
+#include "runtime/ring/ring.h"
 #include "strata/ring.h"
 
 static const struct strata_field one_field[] = {{"value", "int", STRATA_FIELD_SIGNED, 4}};

@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "runtime/control/pattern.h"
 #include "runtime/format.h"
-#include "runtime/pattern.h"
 
 static void put(struct line *line, const char *format, ...)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/macro.h"
-#include "runtime/ring_pool.h"
+#include "runtime/ring/ring_pool.h"
 
 static char parent[] = "/dev/shm/strata-test-pool-XXXXXX";
 static struct pool_file *pool;

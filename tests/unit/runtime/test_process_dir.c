@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/class_dump.h"
-#include "runtime/pages.h"
-#include "runtime/process_dir.h"
-#include "runtime/process_file.h"
+#include "runtime/ring/class_dump.h"
+#include "runtime/ring/pages.h"
+#include "runtime/ring/process_dir.h"
+#include "runtime/ring/process_file.h"
 
 #define LENGTH ((uint64_t)1 << 20)
 #define FIRST ((uint64_t)64 << 10)

@@ -17,7 +17,7 @@
 
 #include "qemu_user.h"
 #include "ring_records.h"
-#include "runtime/pages.h"
+#include "runtime/ring/pages.h"
 
 /* Most of this runs in threads of its own. */
 #undef assert_true

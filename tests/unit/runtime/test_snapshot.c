@@ -2,7 +2,7 @@
 
 /* Snapshots: taken while threads emit as fast as they can, each is a valid native trace that holds, of
  * each thread, a run of its newest events without a gap, up to at least what it had emitted when the
- * snapshot was asked for. The streams are read here byte by byte, as src/runtime/ring.h documents them;
+ * snapshot was asked for. The streams are read here byte by byte, as src/runtime/ring/ring.h documents them;
  * that babeltrace2 reads them too is seen by tests/golden/trace_snapshot.sh. */
 
 #include <dirent.h>
@@ -22,9 +22,9 @@
 #include "../../lib/ring_emit.h"
 #include "byte_order.h"
 #include "qemu_user.h"
-#include "runtime/ring.h"
-#include "runtime/ring_copy.h"
-#include "runtime/snapshot.h"
+#include "runtime/control/snapshot.h"
+#include "runtime/ring/ring.h"
+#include "runtime/ring/ring_copy.h"
 #include "strata/trace.h"
 
 #define THREADS 4

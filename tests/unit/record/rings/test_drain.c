@@ -10,7 +10,7 @@
 
 #include "base/macro.h"
 #include "record/rings/drain.h"
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 
 #define SUBBUFFER UINT64_C(4096)
 #define SIZE (4 * SUBBUFFER)

@@ -12,7 +12,7 @@
 
 #include "base/wide.h"
 #include "record/rings/native.h"
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 
 #define HEADER sizeof(struct ring_packet_header)
 

@@ -12,7 +12,7 @@
 
 #include "base/proc.h"
 #include "record/rings/process.h"
-#include "runtime/process_file.h"
+#include "runtime/ring/process_file.h"
 
 static char parent[] = "/tmp/strata-test-foreach-XXXXXX";
 static char directory[80], file[96], ring[96];

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 
 #define SUBBUFFER UINT64_C(4096)
 #define SIZE (4 * SUBBUFFER)

@@ -26,7 +26,7 @@
 #include "byte_order.h"
 #include "qemu_user.h"
 #include "record/rings/programs.h"
-#include "runtime/ring.h"
+#include "runtime/ring/ring.h"
 
 #define SUBBUFFER UINT64_C(4096)
 #define SIZE (4 * SUBBUFFER)

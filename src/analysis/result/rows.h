@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Durations by what they have in common: how they are spread, what became of them over time, and the longest of all.
+ * All times and durations are ticks of the trace's clock.
+ *
+ * At most ROWS_MAX rows: all further groups share the last row, "(others)". */
+
+#include <errno.h>
+
+#include "analysis/batches.h"
+#include "analysis/coverage/coverage.h"
+#include "analysis/coverage/source_ends.h"
+#include "analysis/histogram.h"
+#include "analysis/result/grouping.h"
+#include "analysis/slowest.h"
+#include "base/macro.h"
+#include "base/wide.h"
+
+#define ROWS_MAX 65536
+#define ROW_KEYS (GROUPING_KEYS + 2) /* two of the analysis, and what `--by` adds */
+#define ROWS_RECENT 64
+/* Periods of a row. */
+#define ROW_PERIODS_MAX 10000
+
+/* The spans of a row that began in one period. */
+struct row_period {
+    int64_t sum;
+    struct histogram durations;
+};
+
+/* The spans of a row in their order. */
+struct row_batches {
+    struct batches durations;
+    struct interval_batches intervals; /* between their ends */
+};
+
+struct row {
+    unsigned number;            /* from 0: for an analysis's own numbers per row */
+    const char *keys[ROW_KEYS]; /* text */
+    uint64_t numbers[ROW_KEYS];
+    int64_t values
+        [ROW_KEYS]; /* the value that the text of a key names, if `has_value` has bit 1 << key */
+    unsigned has_value;
+    const struct origin *origin;                      /* of the first span; NULL: not set */
+    struct coverage_pair sources[COVERAGE_PAIRS_MAX]; /* of its spans; the first n_sources */
+    unsigned n_sources;
+    bool has_more_sources; /* than COVERAGE_PAIRS_MAX */
+    uint64_t n;
+    uint64_t n_negative;
+    wide sum;
+    int64_t min, max;
+    int64_t max_at;             /* when the longest began */
+    uint32_t error_max;         /* ns */
+    struct histogram durations; /* those below 0 count as 0 */
+    struct row_period *periods; /* by number, from `first_period` on: most rows have spans in few */
+    unsigned first_period, n_periods;
+    struct row_batches *batches; /* NULL: not asked for */
+};
+
+struct rows {
+    struct arena arena;
+    struct row **rows; /* by number */
+    unsigned n;
+    unsigned n_keys;
+    uint32_t *buckets; /* numbers of rows + 1; the count is a power of two */
+    unsigned n_buckets;
+    struct row *recent[ROWS_RECENT]; /* by the sum of their numbers; NULL: none */
+    int64_t every;                   /* ticks of a period; 0: none */
+    int64_t periods_begin;           /* when the first period begins; TIME_UNKNOWN: not known yet */
+    unsigned n_periods;              /* the most that a row has */
+    bool has_batches;                /* rows have batches */
+    bool by_cpu;                     /* the spans of a row begin on one CPU */
+    bool by_vcpu;                    /* on one vCPU, which is a CPU for the guest's kernel */
+    struct source_ends ends;         /* if any of the longest are kept */
+    struct slowest slowest;
+    struct text text; /* in memory */
+};
+
+/* KEYS: of each row. SLOWEST_MAX: how many are kept. EVERY: 0, or the ticks of a period. HAS_BATCHES: rows have
+ * batches of their spans. 0, -ENOMEM. */
+int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every,
+              bool has_batches);
+void rows_done(struct rows *rows);
+/* Rows have what GROUPING says in common: of one CPU, rates are over that CPU's time. */
+void rows_set_grouping(struct rows *rows, const struct grouping *grouping);
+
+/* The row of these numbers, or NULL: there is none yet. */
+struct row *rows_find(struct rows *rows, const uint64_t *numbers);
+/* Makes it. KEYS are copied. NULL when memory is out. */
+struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys);
+
+/* What the times of ITEMS, the next of the trace, say: until when each source has events and, with BEGINS, when the first
+ * period begins. Before they are counted. 0, -ENOMEM. */
+static inline int rows_note_times(struct rows *rows, const struct item *items, unsigned n,
+                                  bool begins)
+{
+    if (unlikely(rows->periods_begin == TIME_UNKNOWN) && begins && n > 0)
+        rows->periods_begin = items[0].time;
+    return rows->slowest.max > 0 ? source_ends_put(&rows->ends, items, n) : 0;
+}
+
+/* The slow half of row_note_source(). */
+void row_add_source(struct row *row, const struct coverage_pair *pair);
+/* The CPU that all spans of a row begin on, of which one began on CPU and VCPU; CPU_UNKNOWN: they may begin on any. */
+static inline int32_t rows_cpu(const struct rows *rows, const struct origin *origin, int32_t cpu,
+                               int32_t vcpu)
+{
+    return rows->by_cpu || (rows->by_vcpu && vcpu == cpu && origin->layer == LAYER_GUEST)
+               ? cpu
+               : CPU_UNKNOWN;
+}
+/* ROW has a span that began in a source and ended in one; CPU: rows_cpu(). STAYS: it ended on the CPU on which it began.
+ * OF_THREADS: it is one of a thread. */
+static inline void row_note_source(struct row *row, const struct origin *begin,
+                                   const struct origin *end, int32_t cpu, bool stays,
+                                   bool of_threads)
+{
+    const struct coverage_pair pair = {begin, end, cpu, stays, of_threads};
+
+    if (unlikely(!coverage_pair_is(&row->sources[0], &pair)))
+        row_add_source(row, &pair);
+}
+
+/* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
+int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duration,
+              uint32_t error_ns);

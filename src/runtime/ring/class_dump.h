@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Descriptions of event classes for the process file (runtime/ring/process_file.h), kept in memory from the
+ * first time an event is switched on (for an event that the program itself switches, from its
+ * registration), so that they are available when the first ring is created, in any context. A forked
+ * child inherits them. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/events.h"
+
+/* More are not kept. */
+#define DESCRIPTIONS_MAX (16U << 20)
+
+/* Describes CLASS, once; for process_dir_describe(). Under registry_lock(). False: out of memory. */
+bool class_dump_class(struct trace_class *class);
+
+/* All descriptions so far: the bytes, which stay at their address, and their number. Any context. */
+const uint8_t *class_dump_all(size_t *ret_size);

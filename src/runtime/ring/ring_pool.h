@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* This process's side of its recorder's ring pool (runtime/ring/pool_file.h). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/ring/pool_file.h"
+
+/* Maps the pool in PARENT, if there is one; children inherit it. Not from signal handlers. */
+void ring_pool_map(const char *parent);
+
+/* ---- Any context ---- */
+
+bool ring_pool_is_mapped(void);
+
+/* Reserves a free slot of POOL_SLOT_SIZE bytes, zero and unallocated, for ring NUMBER, or POOL_PROCESS,
+ * of this process. The recorder sees it after ring_pool_publish(). NULL: no pool, or no free slot. */
+void *ring_pool_take(uint32_t number, unsigned *ret_slot);
+void ring_pool_publish(unsigned slot, uint64_t length);
+/* After a sub-buffer was closed: wakes the recorder, should it sleep. errno stays as it is. */
+void ring_pool_wake(void);
+/* Frees a slot that was not published. */
+void ring_pool_give_back(unsigned slot);
+
+/* Whether P points into the pool's slots. */
+bool ring_pool_contains(const void *p);
+/* The slot that contains P is no longer this process's; maps other memory there. */
+void ring_pool_spoil(const void *p);
+
+/* Counts an event of this process as lost. False: no pool. */
+bool ring_pool_count_no_ring(void);
+/* How many events of this process were counted. */
+uint64_t ring_pool_no_ring(void);
+
+/* In a child of fork(). */
+void ring_pool_forget(void);
