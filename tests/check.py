@@ -123,6 +123,19 @@ def main():
         install(tree / "tools/demo", STEP + "exit 1\n")
         status, lines = run_on_terminal(tree)
         assert status == 1 and lines[-1] == "12 passed, 1 failed", "\n".join(lines)
+
+        # What runs beside the tests counts, too; without a build none of its tests.
+        install(tree / "tools/demo", DEMO)
+        install(tree / "bin/meson", MESON.replace('"result": "OK"', '"result": "\'$(case $3 in build-asan) echo FAIL ;; *) echo OK ;; esac)\'"'))
+        status, lines = run_on_terminal(tree)
+        output = "\n".join(lines)
+        assert status == 1 and lines[-1] == "12 passed, 1 failed", output
+        assert "tests under ASan and UBSan: one: FAIL" in output, output
+        install(tree / "bin/meson", MESON)
+        install(tree / "bin/ninja", STEP + 'case "$*" in *build-asan*) exit 1 ;; esac\n')
+        status, lines = run_on_terminal(tree)
+        output = "\n".join(lines)
+        assert status == 1 and lines[-1] == "11 passed, 1 failed", output
     return 0
 
 
