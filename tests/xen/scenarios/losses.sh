@@ -2,6 +2,11 @@
 # the devices that Xen emulates itself.
 . /common.sh
 tbuf size 4
+# Xen may dereference a null pointer when it wakes a vCPU of dom0 on a CPU that leaves its pool: none is there.
+on_first_cpu() {
+    xl vcpu-list Domain-0 | awk 'NR > 1 && $4 != 0 { bad = 1 } END { exit bad || NR < 2 }'
+}
+xl vcpu-pin Domain-0 all 0 && until_true 240 on_first_cpu || say "FAILED: dom0 stays on the CPU"
 xl cpupool-cpu-remove Pool-0 1 && xl cpupool-create 'name="guests"' 'sched="credit"' 'cpus=["1"]' || say "FAILED: no pool of CPUs"
 echo 'pool = "guests"' >>/hvm.cfg
 
