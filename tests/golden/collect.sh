@@ -159,13 +159,14 @@ start paused good
     kill -CONT $(cat pid)
     terminate $pid
 ) &
+wait
 run torn "$(tells 'v: data from the guest was corrupted')" &
 run deaf "$(tells 'v: the agent has exited, and has sent all that it had')" &
-run flood '' --max-size=20M &
 run keyed "$(tells 'v: traces')" --key=../key &
 run no-key '' &
 run wrong-key '' --key=../other-key &
 wait
+run flood '' --max-size=20M
 # As an ordinary user, if that user may execute strata.
 ordinary=
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups "$strata" --version >version 2>&1; then
