@@ -61,7 +61,7 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
      "event",                                 \
      MEMBER(by)}
 #define OTHER_OPTIONS                                                                             \
-    {OPTION_STRING, 0, "sort", "COLUMN", "order of the rows, largest first (n); as sum, p99, max",\
+    {OPTION_STRING, 0, "sort", "COLUMN", "sort by COLUMN, largest first (n): sum, p99, max, ...",\
      MEMBER(sort)},                                                                               \
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},                         \
     WIDE_OPTION(MEMBER(wide)),                                                                    \

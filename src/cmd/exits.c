@@ -22,7 +22,7 @@ static const struct cli_option what_options[] = {
      "measure until the exit is handled: the vCPU enters its\nguest, is preempted, or was asleep "
      "(default: until it\nenters its guest)",
      MEMBER(settings.handled)},
-    {OPTION_FLAG, 0, "no-idle", NULL, "without exits of idle guests (hlt, mwait, WFx)",
+    {OPTION_FLAG, 0, "no-idle", NULL, "leave out exits of idle guests (hlt, mwait, WFx)",
      MEMBER(settings.no_idle)},
     {OPTION_END},
 };

@@ -73,7 +73,7 @@ static const struct cli_option gen_option_table[] = {
     {OPTION_STRING, 0, "probe-prefix", "NAME", "prefix of SystemTap's probe names",
      AT(probe_prefix), NULL, NULL},
     {OPTION_STRING, 0, "binary", "PATH", "program with SystemTap's probes", AT(binary), NULL, NULL},
-    {OPTION_STRING, 'o', "output", "FILE", "output file; left alone if unchanged (standard output)",
+    {OPTION_STRING, 'o', "output", "FILE", "output file (standard output); kept if unchanged",
      AT(output), NULL, NULL},
     {OPTION_STRING, 0, "depfile", "FILE", "write the dependencies of the output, for make",
      AT(depfile), NULL, NULL},

@@ -54,8 +54,8 @@ static const struct cli_option output_options[] = {
      "run as a formula (= + - @)",
      offsetof(struct report_options, spreadsheet)},
     {OPTION_FLAG, 0, "flags", NULL,
-     "text, json: what a kernel noted of its CPU at each\n"
-     "event: interrupts off, preemption count, ... (d..2.)",
+     "in text and JSON, show the state of the kernel's CPU:\n"
+     "interrupts off, preemption count, ... (d..2.)",
      offsetof(struct report_options, flags)},
     {OPTION_END},
 };

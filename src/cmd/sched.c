@@ -20,13 +20,14 @@ static const char *const by_names[] = {"task", "vcpu", "vm", "cpu", "domain", NU
 #define MEMBER(m) offsetof(struct sched_command_options, m)
 
 static const struct cli_option what_options[] = {
-    {OPTION_CHOICE, 'b', "by", "task|vcpu|vm|cpu|domain", "what each row is about (task)",
-     MEMBER(by), .choices = by_names},
-    {OPTION_FLAG, 0, "latency", NULL, "only from being woken to running", MEMBER(wakeups)},
-    {OPTION_FLAG, 0, "who", NULL, "who ran on the CPU while another waited for it", MEMBER(who)},
-    {OPTION_FLAG, 0, "wakers", NULL, "who woke whom", MEMBER(wakers)},
-    {OPTION_FLAG, 0, "states", NULL, "a row for each state: how often, how long", MEMBER(states)},
-    {OPTION_FLAG, 0, "xenalyze-names", NULL, "with --by=domain: the states of xenalyze",
+    {OPTION_CHOICE, 'b', "by", "task|vcpu|vm|cpu|domain",
+     "one row per task, vCPU, VM, CPU or domain (task)", MEMBER(by), .choices = by_names},
+    {OPTION_FLAG, 0, "latency", NULL, "show only the time from wake-up to running",
+     MEMBER(wakeups)},
+    {OPTION_FLAG, 0, "who", NULL, "show who ran on the CPU while another waited", MEMBER(who)},
+    {OPTION_FLAG, 0, "wakers", NULL, "show who woke whom", MEMBER(wakers)},
+    {OPTION_FLAG, 0, "states", NULL, "show one row per state: how often, how long", MEMBER(states)},
+    {OPTION_FLAG, 0, "xenalyze-names", NULL, "with --by=domain: use the states of xenalyze",
      MEMBER(xenalyze_names)},
     {OPTION_END},
 };
@@ -35,7 +36,7 @@ static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(common.format),
      .choices = table_formats},
     {OPTION_STRING, 0, "sort", "COLUMN",
-     "order of the rows, largest first (the first share;\n--latency: max; --who, --wakers, "
+     "sort by COLUMN, largest first (the first share;\n--latency: max; --who, --wakers, "
      "--states: sum)",
      MEMBER(common.sort)},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(common.top)},

@@ -85,8 +85,8 @@ const struct cli_option help_option_table[] = {
 
 const struct cli_option jobs_option_table[] = {
     {OPTION_PARSED, 'j', "jobs", "N",
-     "threads (as many as there are CPUs, at most 8); the\n"
-     "output is the same",
+     "use N threads (as many as CPUs, at most 8); the output\n"
+     "is the same",
      0, .parse = jobs_parse},
     {OPTION_END},
 };

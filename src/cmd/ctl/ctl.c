@@ -21,9 +21,8 @@ struct ctl_options {
 static const struct cli_option ctl_option_table[] = {
     {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
      offsetof(struct ctl_options, qmp), NULL, NULL},
-    {OPTION_CHOICE, 'f', "format", "text|json|csv",
-     "output format of what is listed or shown (text)", offsetof(struct ctl_options, format),
-     .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "format of lists and other output (text)",
+     offsetof(struct ctl_options, format), .choices = table_formats},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
