@@ -241,8 +241,8 @@ static void on_resume(struct session *session, const struct proto_frame *frame)
         return;
     if (!tracer_is_set_up(&session->tracer) ||
         memcmp(resume.session, session->id, sizeof resume.session) != 0) {
-        session_send_failed(session, -ESTALE, "the session that is to be resumed is over",
-                            "begin another with SETUP");
+        session_send_failed(session, -ESTALE, "the session to resume has ended",
+                            "begin a new one with SETUP");
         return;
     }
     for (uint32_t i = 0; i < resume.n_cpus; i++) {
@@ -252,9 +252,8 @@ static void on_resume(struct session *session, const struct proto_frame *frame)
         proto_resume_at(&resume, i, &cpu, &next);
         for (unsigned j = 0; j < atomic_load(&readers->n); j++)
             if (readers->list[j]->cpu == cpu && next > atomic_load(&readers->list[j]->queue.tail)) {
-                session_send_failed(session, -ESTALE,
-                                    "the session that is to be resumed is another one's",
-                                    "begin another with SETUP");
+                session_send_failed(session, -ESTALE, "the session to resume is a different one",
+                                    "begin a new one with SETUP");
                 return;
             }
     }

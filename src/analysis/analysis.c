@@ -25,7 +25,7 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
         return -ENOMEM;
     if (coverage_is_of_threads(coverage) &&
         result_add_note(ret_result,
-                        "certain threads alone were recorded: what others did is unknown, and "
+                        "only certain threads were recorded: what others did is unknown, and "
                         "so are rates and shares of the time") < 0)
         return -ENOMEM;
     if (coverage_is_filtered(coverage) && !analysis->ops->notes_filter &&

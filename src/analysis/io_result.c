@@ -159,28 +159,29 @@ static int add_notes(const struct io *io, struct result *result)
                             (int)text_len(&missing), missing.start);
     for (unsigned i = 0; i < IO_POINTS && r >= 0 && io->n_groups > 0; i++)
         if (!(counts->points >> i & 1) && counts->unknown[i])
-            r = result_add_note(result, "the trace has '%s', which may end stage '%s'; %s",
-                                counts->unknown[i], io_stage_name(MAX((enum io_point)i, IO_ISSUED)),
-                                counts->undeclared >> i & 1
-                                    ? "it has no fields, as its declaration is missing, and is not "
-                                      "used; give the trace-events-all of the QEMU that wrote the "
-                                      "trace with --trace-events"
-                                    : "its name or its fields are not those of a known version, "
-                                      "and it is not used");
+            r = result_add_note(
+                result, "the trace has '%s', which may end stage '%s'; %s", counts->unknown[i],
+                io_stage_name(MAX((enum io_point)i, IO_ISSUED)),
+                counts->undeclared >> i & 1
+                    ? "it has no fields, as its declaration is missing, and is not "
+                      "used; give the trace-events-all of the QEMU that wrote the "
+                      "trace with --trace-events"
+                    : "its name or its fields match no known version, and it is not used");
     if (r >= 0 && counts->ambiguous > 0)
-        r = result_add_note(result,
-                            counts->ambiguous == 1
-                                ? "%" PRIu64 " request may be that of several of the other layer, "
-                                  "and is not joined"
-                                : "%" PRIu64 " requests may be those of several of the other "
-                                  "layer, and are not joined",
-                            counts->ambiguous);
+        r = result_add_note(
+            result,
+            counts->ambiguous == 1
+                ? "%" PRIu64 " request may belong to several of the other layer, "
+                  "and is not joined"
+                : "%" PRIu64
+                  " requests may belong to several of the other layer, and are not joined",
+            counts->ambiguous);
     if (r >= 0 && counts->unthreaded > 0)
         r = result_add_note(
             result,
             "%" PRIu64 " submission%s to QEMU's thread pool while several requests were handled "
             "%s of an unknown thread, as in the log of QEMU 11.1: with several iothreads, stages "
-            "vmm and backend may be those of another request",
+            "vmm and backend may belong to another request",
             counts->unthreaded, counts->unthreaded == 1 ? "" : "s",
             counts->unthreaded == 1 ? "is" : "are");
     if (r >= 0 && counts->opaque > 0)

@@ -154,9 +154,8 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
     for (unsigned i = 0; i < classes->n_origins; i++)
         if (classes->origins[i]->threads_only) {
             text_put_literal(
-                text,
-                ", but for those of the threads that perf recorded or printed alone, from which no "
-                "states follow; record all with perf record -a, and print all");
+                text, ", except for the threads that perf recorded or printed, which are not "
+                      "enough for states; record all with perf record -a, and print all");
             return;
         }
     if (!*selected && are_in_text(needs, classes))

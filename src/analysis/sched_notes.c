@@ -99,13 +99,13 @@ static int add_note_of_moves(const struct sched *sched, struct result *result)
 
         n += states_counts(sched->states, i, &origin)->unseen_moves;
     }
-    return n == 0 ? 0
-                  : result_add_note(
-                        result,
-                        "%" PRIu64 " wait%s ended on another CPU than the one that the "
-                        "thread is known to have waited for: who ran meanwhile is unknown; "
-                        "record sched_wakeup and sched_migrate_task, too",
-                        n, n == 1 ? "" : "s");
+    return n == 0
+               ? 0
+               : result_add_note(result,
+                                 "%" PRIu64 " wait%s ended on a CPU that the thread is not known "
+                                 "to have waited for: who ran meanwhile is unknown; "
+                                 "record sched_wakeup and sched_migrate_task, too",
+                                 n, n == 1 ? "" : "s");
 }
 
 /* What a kernel's source lacks, and how it is recorded. */
@@ -166,8 +166,8 @@ int sched_add_notes(const struct sched *sched, struct result *result)
     if (sched->options.by == SCHED_BY_VM && !has_host &&
         result_add_note(result, "%s",
                         has_xen ? "Xen's virtual machines are domains: use --by=domain"
-                                : "the times of a virtual machine are those of its threads "
-                                  "in the host's kernel; record it: --host='sched:*'") < 0)
+                                : "the times of a virtual machine come from its threads in the "
+                                  "host's kernel; record it: --host='sched:*'") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&
         result_add_note(result, "domains are Xen's; record them: strata record --xen -e sched") < 0)

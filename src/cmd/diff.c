@@ -376,8 +376,7 @@ static bool has_other_unit(const struct run *run, const struct diff_side *sides)
 {
     for (unsigned i = 0; i < 2; i++)
         if (sides[i].result.clock.hz == 0 && sides[1 - i].result.clock.hz != 0) {
-            cli_error("%s: the rate of its clock is unknown, so its times cannot be compared with "
-                      "those of %s",
+            cli_error("%s: its clock rate is unknown, so its times cannot be compared with %s",
                       run->paths[i], run->paths[1 - i]);
             return true;
         }
@@ -464,7 +463,7 @@ static int check_conditions(const struct run *run)
         if (run->conditions[i].is_undecided)
             status = EXIT_FAILURE;
         if (!run->conditions[i].has_row) {
-            cli_error("--fail '%s': no row of both traces has such a key and metric",
+            cli_error("--fail '%s': no row of both traces has this key and metric",
                       run->options->fail.items[i]);
             status = EXIT_FAILURE;
         }

@@ -65,11 +65,11 @@ void export_unknown_init(struct export_unknown *unknown, unsigned traits, struct
 void export_unknown_tell(const struct export_unknown *unknown, const char *path)
 {
     if (unknown->n_times > 0 && unknown->traits & EXPORT_NEEDS_TIMES)
-        cli_error("%s: the time of %" PRIu64 " event%s is not known: in the export it is that of "
-                  "the event before, or 0",
+        cli_error("%s: the time of %" PRIu64
+                  " event%s is unknown: the export has the time of the previous event, or 0",
                   path, unknown->n_times, unknown->n_times == 1 ? "" : "s");
     if (unknown->n_threads > 0 && unknown->traits & EXPORT_NEEDS_THREADS)
-        cli_error("%s: the thread of %" PRIu64 " event%s is not known: in the export it is 0, "
-                  "which other tools show as <idle>",
+        cli_error("%s: the thread of %" PRIu64
+                  " event%s is unknown: the export has thread 0, which other tools show as <idle>",
                   path, unknown->n_threads, unknown->n_threads == 1 ? "" : "s");
 }

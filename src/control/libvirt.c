@@ -87,7 +87,7 @@ int libvirt_domain_reconnect(struct libvirt_domain *domain, struct error *error)
         return r;
     handle = api->find_uuid(connection, domain->uuid);
     if (!handle) {
-        r = libvirt_error(api, -ENOENT, domain->label, "it is no longer there", error);
+        r = libvirt_error(api, -ENOENT, domain->label, "the domain no longer exists", error);
         (void)api->close(connection);
         return r;
     }

@@ -197,8 +197,7 @@ static int check_sync(struct merge *merge, const struct merge_sync *sync)
                                                                                          : off));
     }
     text_printf(&merge->checks,
-                "%zu common events ('%s', matched %s): those of %s are %.1f to %.1f us later than "
-                "those of %s",
+                "%zu common events ('%s', matched %s): %s has them %.1f to %.1f us later than %s",
                 matches.n, sync->rule.given, by_texts[matches.by], b->name, (double)least / 1e3,
                 (double)most / 1e3, a->name);
     if (outside)
@@ -216,14 +215,15 @@ static int not_related(struct merge *merge, const struct merge_source *source)
     const char *reference = merge->sources[merge->reference].name;
 
     if (strcmp(source->clock.name, MERGE_MONOTONIC) == 0 && source->layer != LAYER_GUEST)
-        return error_set(
-            &merge->error, -EINVAL, NULL,
-            "%s: its clock (%s) cannot be related to that of %s; give --same-host=%s,%s if both "
-            "were recorded on one host, else name events that both contain by --sync",
-            source->name, source->clock.name, reference, reference, source->name);
+        return error_set(&merge->error, -EINVAL, NULL,
+                         "%s: its clock (%s) cannot be related to the clock of %s; give "
+                         "--same-host=%s,%s if both "
+                         "were recorded on one host, else name events that both contain by --sync",
+                         source->name, source->clock.name, reference, reference, source->name);
     return error_set(
         &merge->error, -EINVAL, NULL,
-        "%s: its clock (%s) cannot be related to that of %s; name events that both contain, as in "
+        "%s: its clock (%s) cannot be related to the clock of %s; name events that both contain, "
+        "as in "
         "--sync='%s:EVENT~TEXT = %s:EVENT'%s",
         source->name, source->clock.name, reference, reference, source->name,
         merge_is_tsc(&source->clock) ? ", or give --tsc if both count one time stamp counter" : "");

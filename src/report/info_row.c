@@ -393,8 +393,8 @@ static void set_order(const struct info *info, struct table *table)
     }
     if (info->switches.broken)
         text_printf(table_cell(table, INFO_SWITCHES_TEXT),
-                    "%" PRIu64 " of %" PRIu64 " do not follow the one before on their CPU: what "
-                    "ran in between is not known",
+                    "%" PRIu64 " of %" PRIu64
+                    " do not follow the previous one on their CPU: what ran in between is unknown",
                     info->switches.broken, info->switches.n);
 }
 
@@ -420,7 +420,7 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
     } else if (source && source->lost_uncounted) {
         text_put_literal(cell, "an unknown number, as its problems say");
     } else if (info->origin->threads_only) {
-        text_put_literal(cell, "unknown: certain threads alone were recorded");
+        text_put_literal(cell, "unknown: only certain threads were recorded");
     } else if (source && !source->lost_known) {
         text_put_literal(cell, "nothing by its records; the recorder has no count");
     } else if (!source && info->tally.losses.n_recorders > 0) {

@@ -292,7 +292,7 @@ static void put_legend(const struct view *view, struct text *out)
         text_put_literal(out, "</p>\n");
     } else if (view->n_doublings > 0) {
         text_put_literal(out, "<p class=\"legend\">Each step of a distribution is twice as long as "
-                              "the one before. <span class=\"key key-first\">median</span> "
+                              "the previous one. <span class=\"key key-first\">median</span> "
                               "<span class=\"key key-mark\">other percentiles</span> "
                               "<span class=\"key key-max\">maximum</span></p>\n");
     }

@@ -406,11 +406,11 @@ static int choose(const struct occurrences *a, const struct occurrences *b,
 
     if (how == MATCH_BY_TEXTS || (how == MATCH_TEXTS_EQUAL && texts_tell(texts, a, b))) {
         if (!any_common(texts))
-            return error_set(error, -EINVAL, NULL,
-                             "no event of the one side has the text of one of the other: '%.*s' "
-                             "is the first here, '%.*s' there",
-                             (int)MIN(a->items[0].len, 80u), a->items[0].text,
-                             (int)MIN(b->items[0].len, 80u), b->items[0].text);
+            return error_set(
+                error, -EINVAL, NULL,
+                "no text of an event is on both sides; the first texts are '%.*s' and '%.*s'",
+                (int)MIN(a->items[0].len, 80u), a->items[0].text, (int)MIN(b->items[0].len, 80u),
+                b->items[0].text);
         r = match_texts(texts, a, b, matches);
         if (r >= 0)
             r = match_between(a, b, matches);

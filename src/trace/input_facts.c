@@ -267,11 +267,11 @@ static void put_relation(const struct facts *facts, const struct trace_input *in
     char text[160];
 
     if (input->on_host_clock && input->host_error_ns > 0) {
-        snprintf(text, sizeof text, "%s: it is that, within %.1f us", timeline,
+        snprintf(text, sizeof text, "%s (the same clock, within %.1f us)", timeline,
                  (double)input->host_error_ns / 1000);
         facts->put(facts->arg, "related to", text);
     } else if (input->on_host_clock) {
-        snprintf(text, sizeof text, "%s: it is that", timeline);
+        snprintf(text, sizeof text, "%s (the same clock)", timeline);
         facts->put(facts->arg, "related to", text);
     }
     if (!clock_map)

@@ -179,13 +179,13 @@ int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_o
     ctx->trace->lost_uncounted |= left_out->threads == LEFT_OUT_UNSURE;
     if (left_out->threads == LEFT_OUT_FILTERED)
         return trace_note(ctx->trace,
-                          "%s: the kernel recorded certain threads alone, as its events show "
+                          "%s: the kernel recorded only certain threads, as its events show "
                           "(set_event_pid, trace-cmd record -F or -P): what others did is unknown",
                           ctx->path);
     if (left_out->threads == LEFT_OUT_UNSURE)
         return trace_note(ctx->trace,
-                          "%s: it may have events of certain threads alone: %u of %u switches "
-                          "are followed by others than they name; what others did is unknown",
+                          "%s: it may have events of only certain threads: %u of %u switches do "
+                          "not follow from the previous one; what others did is unknown",
                           ctx->path, left_out->n_broken, left_out->n_switches);
     return 0;
 }

@@ -594,7 +594,7 @@ static const char *export_hint(const struct origin *origin)
     return origin->threads_only && (strcmp(origin->format, "ctf") == 0 ||
                                     strcmp(origin->format, "trace.dat") == 0 ||
                                     strcmp(origin->format, "ftrace") == 0)
-               ? "certain threads alone were recorded: what these and others did meanwhile is "
+               ? "only certain threads were recorded: what these and others did meanwhile is "
                  "unknown"
                : NULL;
 }

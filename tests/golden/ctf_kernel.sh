@@ -107,12 +107,12 @@ xz -dc "$DATA/perf/packed.data.xz" >packed.data
 for format in ctf trace.dat; do
     "$strata" export --to $format --from 34.691 --pid 133 -o threads.$format packed.data 2>err || fail "$(cat err)"
     "$strata" info threads.$format >out 2>err || fail "$(cat err)"
-    grep -q '^  lost  *unknown: certain threads alone were recorded$' out || fail "$format: $(cat out)"
+    grep -q '^  lost  *unknown: only certain threads were recorded$' out || fail "$format: $(cat out)"
     ! "$strata" sched threads.$format >out 2>err || fail "$format: states of some threads: $(cat out)"
 done
 sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/; /source_0_threads_only/d' threads.ctf/metadata
 ! "$strata" sched threads.ctf >out 2>err || fail "perf's CTF of some threads: $(cat out)"
-grep -qFx 'strata: threads.ctf: certain threads alone were recorded: what these and others did meanwhile is unknown' err || fail "$(cat err)"
+grep -qFx 'strata: threads.ctf: only certain threads were recorded: what these and others did meanwhile is unknown' err || fail "$(cat err)"
 
 # Of a CPU that perf was not told to record, all is unknown.
 case="of some CPUs"

@@ -288,7 +288,7 @@ folder three b2
 tells '^qemu-2  of the same host as qemu' one two -o same
 [ "$("$strata" report -e marker -n 2 same | grep -c '^5000\.0078')" -eq 2 ]
 [ "$(grep -c '"boot_id": "b1"' same/trace.json)" -eq 2 ]
-refused 1 'cannot be related to that of' one three
+refused 1 'cannot be related to the clock of' one three
 refused 1 'another host' one three --same-host qemu,qemu-2
 
 # Sources of machines that have names are called by these, also when they are merged again.
@@ -308,16 +308,16 @@ tells '^two    by 1371 common events of qemu' one two=three guest -o hosts --lin
 [ "$("$strata" report -e marker -n 4 hosts 2>err | grep -c '^5000\.0078.*marker')" -eq 2 ]
 "$strata" report -e sys_enter_write hosts 2>err | grep -v LOST | head -n 1 | grep -q '^5000\.0078'
 # If the sources are related already, common events are a check.
-tells '^1371 common events (.*): those of qemu-2 are 0.0 to 0.0 us later than those of qemu$' one two \
+tells '^1371 common events (.*): qemu-2 has them 0.0 to 0.0 us later than qemu$' one two \
     -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)'
 # With A < B, B is never too late, only too early.
 folder late b1
 sed 's/^\(.000\)000/\1001/' one/vmm/clock-pairs >late/vmm/clock-pairs
 marker='marker~n (\d+)'
-tells '^1371 common events .* 1000.0 to 1000.0 us later than those of qemu; 1371 by more than the stated error$' one late \
+tells '^1371 common events .* 1000.0 to 1000.0 us later than qemu; 1371 by more than the stated error$' one late \
     -s "qemu:$marker = qemu-2:$marker"
-tells '^1371 common events .* 1000.0 to 1000.0 us later than those of qemu$' one late -s "qemu:$marker < qemu-2:$marker"
-tells '^1371 .* -1000.0 us later than those of qemu-2; 1371 earlier, by more than the stated error$' one late \
+tells '^1371 common events .* 1000.0 to 1000.0 us later than qemu$' one late -s "qemu:$marker < qemu-2:$marker"
+tells '^1371 .* -1000.0 us later than qemu-2; 1371 earlier, by more than the stated error$' one late \
     -s "qemu-2:$marker < qemu:$marker"
 
 # A trace without its host: --same-host names it.
@@ -364,7 +364,7 @@ status=0
 
 refused 2 'no trace file given'
 refused 1 'cannot merge standard input' - guest
-refused 1 'its clock (local) cannot be related to that of vm' vm.log guest
+refused 1 'its clock (local) cannot be related to the clock of vm' vm.log guest
 refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
 refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
 refused 1 "'marker' is in several sources (vm, fewer); name one of them, as in" --trace-events trace-events vm.log fewer.log guest \

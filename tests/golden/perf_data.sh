@@ -246,20 +246,20 @@ for of in freq period; do
 done
 grep -q 'freq.made: perf sampled tracepoints (-F, or -c above 1)' freq.err || fail "$(cat freq.err)"
 "$strata" sched thread.made >thread 2>thread.err && fail "states of a thread alone"
-grep -q 'those of the threads that perf recorded or printed alone, from which no states follow' thread.err || fail "$(cat thread.err)"
+grep -q 'except for the threads that perf recorded or printed, which are not enough for states' thread.err || fail "$(cat thread.err)"
 # That others are unknown is in each answer.
 told() {
-    "$strata" latency -f json "$1" 2>/dev/null | jq -e '.covered_ns == 0 and .lost.incomplete and (.notes | any(startswith("certain threads alone were recorded")))' >told || fail "$1: $(cat told)"
+    "$strata" latency -f json "$1" 2>/dev/null | jq -e '.covered_ns == 0 and .lost.incomplete and (.notes | any(startswith("only certain threads were recorded")))' >told || fail "$1: $(cat told)"
     "$strata" stat --strict "$1" >told 2>err && fail "$1: --strict: $(cat told)"
     grep -q '^events may be missing; how many is not known' told || fail "$1: $(cat told)"
-    is "$("$strata" info "$1" 2>/dev/null | sed -n 's/^  lost *//p')" "unknown: certain threads alone were recorded"
+    is "$("$strata" info "$1" 2>/dev/null | sed -n 's/^  lost *//p')" "unknown: only certain threads were recorded"
 }
 told thread.made
 # So it is of what is exported of it.
 for of in ctf trace.dat; do
     "$strata" export --to $of -o thread.$of thread.made 2>err || fail "$(cat err)"
     "$strata" sched thread.$of >thread 2>err && fail "$of: states of a thread alone"
-    grep -q 'alone, from which no states follow' err || fail "$of: $(cat err)"
+    grep -q 'which are not enough for states' err || fail "$of: $(cat err)"
     told thread.$of
 done
 # Of 30 ms, CPU 1 has the last 10.

@@ -155,9 +155,9 @@ grep -q "no event of 'emit' matches 'qqqqqq\*' (it has 6 events, for example 'em
     fail "$(cat told)"
 [ "$(grep -c 'nothing was recorded' told)" -eq 1 ] || fail "$(cat told)"
 expect 1 "$strata" record -o none -e emit_words -- "$EMIT" 0 1
-grep -q "nothing was recorded: the event of 'emit' that is on did not occur" told || fail "$(cat told)"
+grep -q "nothing was recorded: the enabled event of 'emit' did not occur" told || fail "$(cat told)"
 expect 1 "$strata" record -o none -- "$EMIT" 0 1
-grep -q "nothing was recorded: none of the 6 events of 'emit' that are on occurred" told || fail "$(cat told)"
+grep -q "nothing was recorded: none of the 6 enabled events of 'emit' occurred" told || fail "$(cat told)"
 # Of rings that cannot be read, that: here they are of another version.
 cat >newer <<'END'
 parent=${STRATA_TRACE##*rings=}

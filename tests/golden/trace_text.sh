@@ -239,8 +239,8 @@ grep '^ *swapper ' whole.txt >swapper.txt
 awk '$2 == 133' whole.txt >133.txt
 for name in ls swapper 133; do
     ! "$strata" sched $name.txt >out 2>err || fail "$name: $(cat out)"
-    grep -q "^strata: $name.txt: it has events of certain threads alone: " err || fail "$name: $(cat err)"
-    grep -q ', but for those of the threads that perf recorded or printed alone, from which no states follow' err || fail "$name: $(cat err)"
+    grep -q "^strata: $name.txt: it has events of only certain threads: " err || fail "$name: $(cat err)"
+    grep -q ', except for the threads that perf recorded or printed, which are not enough for states' err || fail "$name: $(cat err)"
 done
 # Spans of a CPU that has run other threads meanwhile may have ended in these.
 grep '^ *sh ' whole.txt >sh.txt
@@ -547,7 +547,7 @@ done >some.txt
 for trace in some.txt some.dat; do
     "$strata" sched -f json $trace 2>err | jq -c '[.rows[].key.pid], (.notes | map(select(contains("events of some threads are missing"))) | length)' >got
     printf '%s\n' '[10]' 1 | diff - got || fail "$trace"
-    grep -q 'the kernel recorded certain threads alone' err || fail "$trace: $(cat err)"
+    grep -q 'the kernel recorded only certain threads' err || fail "$trace: $(cat err)"
     "$strata" info $trace 2>err | grep -q 'filtered  *only certain threads' || fail "$trace: no fact"
     "$strata" info $trace 2>err | grep -qx '  lost  *nothing of the threads that were recorded' || fail "$trace: lost nothing"
     # What is of a CPU is there only while thread 10 runs; what is of that thread, always.
@@ -593,7 +593,7 @@ hidden 3 >few.txt
 case="it cannot be told whether threads were selected"
 hidden 20 >unsure.txt
 "$strata" sched unsure.txt >out 2>err || fail "$(cat err)"
-grep -qx 'strata: unsure.txt: it may have events of certain threads alone: 21 of 200 switches are followed by others than they name; what others did is unknown' err || fail "$(cat err)"
+grep -qx 'strata: unsure.txt: it may have events of only certain threads: 21 of 200 switches do not follow from the previous one; what others did is unknown' err || fail "$(cat err)"
 "$strata" info unsure.txt 2>/dev/null | grep -qx '  lost  *unknown: the file does not say' || fail "$("$strata" info unsure.txt)"
 "$strata" info unsure.txt 2>/dev/null | grep -q '  filtered  *perhaps only certain threads' || fail "$("$strata" info unsure.txt)"
 [ "$("$strata" irq -f json unsure.txt 2>/dev/null | jq -c '[.rows[].rate], (.notes | any(startswith("events of some threads are missing")))' | paste -sd' ')" = '[null] true' ] ||
@@ -671,8 +671,8 @@ diff expected got || fail "events"
 for to in ctf trace.dat sqlite; do
     rm -rf graph.$to
     "$strata" export --to $to -o graph.$to graph.txt 2>err || fail "$(cat err)"
-    times=$(grep -c '^strata: graph.txt: the time of 8 events is not known: in the export it is that of the event before, or 0$' err || :)
-    threads=$(grep -c '^strata: graph.txt: the thread of 6 events is not known: in the export it is 0,' err || :)
+    times=$(grep -c '^strata: graph.txt: the time of 8 events is unknown: the export has the time of the previous event, or 0$' err || :)
+    threads=$(grep -c '^strata: graph.txt: the thread of 6 events is unknown: the export has thread 0,' err || :)
     case $to in
     ctf) [ "$times $threads" = "1 0" ] ;;
     trace.dat) [ "$times $threads" = "1 1" ] ;;

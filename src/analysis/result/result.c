@@ -435,9 +435,7 @@ int result_tell_sources(struct result *result)
         }
     }
     if (r >= 0 && name)
-        r = result_add_note(result,
-                            "rows by %s add up several sources, each of which has its own; "
-                            "--by=source,%s tells them apart",
-                            name, name);
+        r = result_add_note(
+            result, "rows by %s add up several sources; --by=source,%s separates them", name, name);
     return MIN(r, 0);
 }

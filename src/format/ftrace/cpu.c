@@ -437,7 +437,7 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
         page_damaged(cpu, at,
                      page.cut ? "the file ends inside a record"
                      : at != page.next
-                         ? "the time of a record is not that of its page, which is damaged"
+                         ? "the time of a record does not match its page, which is damaged"
                          : "a record does not fit into its page");
     }
 }

@@ -828,8 +828,8 @@ static const char *text_hint(const struct source *source)
                      n_absent == 1 ? "it" : "they");
     if (text->names->origin.threads_only)
         n += snprintf(text->hint + n, sizeof text->hint - (size_t)n,
-                      "%sit has events of certain threads alone: what these and others did "
-                      "meanwhile is unknown; print those of all threads",
+                      "%sit has events of only certain threads: what these and others did "
+                      "meanwhile is unknown; print the events of all threads",
                       n > 0 ? "; " : "");
     if (text->n_late > 0)
         n += snprintf(

@@ -307,7 +307,7 @@ static const char *perf_hint(const struct source *source)
                   "the file, "
                   "so that what happened is unknown");
     if (perf->attrs.has_threads)
-        say(perf, "perf recorded certain threads alone: what these and others did meanwhile is "
+        say(perf, "perf recorded only certain threads: what these and others did meanwhile is "
                   "unknown; perf record -a "
                   "records all");
     if (perf->n_throttled)

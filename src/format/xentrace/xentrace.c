@@ -397,7 +397,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         if (unlikely((header & 0x0ffff000) == XEN_CLASS_GEN)) {
             uint32_t event = xentrace_event(header);
             if (event == XEN_CPU_CHANGE) {
-                *ret_stop = "a window begins before the one that should end here";
+                *ret_stop = "a window begins before the previous one ends";
                 break;
             }
             if (event == XEN_LOST_RECORDS && n > 0)

@@ -209,7 +209,7 @@ static int remove_device(struct qmp *qmp, const char *id, struct error *error)
             return 0;
         (void)poll(NULL, 0, REMOVE_WAIT_MS);
     }
-    return r < 0 ? r : error_set(error, -EBUSY, NULL, "the guest does not let go of %s", id);
+    return r < 0 ? r : error_set(error, -EBUSY, NULL, "the guest has not released %s", id);
 }
 
 static int remove_chardev(struct qmp *qmp, struct error *error)

@@ -84,9 +84,9 @@ static void put_reason(const struct no_rings *report, const struct strings *patt
     else if (report->n_on == 0)
         put_no_match(report, patterns, buf, size);
     else if (report->n_on == 1)
-        snprintf(buf, size, "the event of '%s' that is on did not occur", report->program);
+        snprintf(buf, size, "the enabled event of '%s' did not occur", report->program);
     else
-        snprintf(buf, size, "none of the %u events of '%s' that are on occurred", report->n_on,
+        snprintf(buf, size, "none of the %u enabled events of '%s' occurred", report->n_on,
                  report->program);
 }
 

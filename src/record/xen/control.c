@@ -118,14 +118,12 @@ static int open_xenctrl(struct xen_control *control, struct error *error)
         r = xen_control_physinfo(control, &physinfo);
     if (r < 0)
         return error_set(error, -EPROTO, "",
-                         "this Xen's control interface is newer than those known here, and its own "
-                         "libxenctrl does not help: %s",
+                         "unsupported Xen interface (supported: 4.17 to 4.22), and libxenctrl of "
+                         "this Xen does not help: %s",
                          *why.what ? why.what : strerror(-r));
     if (physinfo.cpu_max >= CPU_SET_MAX || physinfo.cpus_online == 0 ||
         physinfo.cpus_online > physinfo.cpu_max + 1)
-        return error_set(error, -EPROTO, "",
-                         "this Xen's answers are not as those of 4.17 to 4.22: a newer strata is "
-                         "needed");
+        return error_set(error, -EPROTO, "", "unsupported Xen interface (supported: 4.17 to 4.22)");
     return 0;
 }
 

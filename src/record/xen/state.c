@@ -47,11 +47,10 @@ int xen_state_open(struct xen_state *ret, const char *path, struct error *error)
             r = -errno;
     }
     if (r < 0)
-        return error_set(
-            error, r, path,
-            "cannot be made, and it must hold what is to be restored in Xen if this is "
-            "killed: %s",
-            strerror(-r));
+        return error_set(error, r, path,
+                         "cannot be created, but is needed to restore Xen's settings if this "
+                         "process is killed: %s",
+                         strerror(-r));
     if (flock(state.fd, LOCK_EX | LOCK_NB) < 0) {
         r = errno == EWOULDBLOCK ? -EBUSY : -errno;
         xen_state_close(&state);

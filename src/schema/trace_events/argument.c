@@ -48,8 +48,9 @@ static int stray(struct parser *parser, const char *at, const struct parts *part
         if (suggest_type_is_char(parts->start, parts->type_len))
             parser_suggest(parser, "pass a string as 'const char *'");
         else
-            parser_suggest(parser, "pass a pointer, 'void *', of which the address is traced, or "
-                                   "the elements one by one");
+            parser_suggest(
+                parser,
+                "pass a pointer, 'void *', to trace its address, or pass the elements one by one");
         return parser_error(parser, (struct place){at, left}, "an array cannot be an argument");
     case '(':
         parser_suggest(parser, "pass a pointer to a function as 'void *'");
@@ -147,8 +148,8 @@ static int wrong_type(struct parser *parser, const struct parts *parts)
         return parser_error(parser, (struct place){gap, 0}, "a ',' is missing between arguments");
     }
     if (!suggest_type_suggest(parts->start, len, parser->instead, sizeof parser->instead))
-        parser_suggest(parser, "there are C's own types and those of fixed width, and 'void *' for "
-                               "a pointer to anything else");
+        parser_suggest(parser,
+                       "use C's own types, types of fixed width, or 'void *' for other pointers");
     return parser_error(parser, (struct place){parts->start, len},
                         "the argument type '%.*s' is not allowed", CUT(len), parts->start);
 }

@@ -128,8 +128,9 @@ static void common_events_relate_two_clocks(void **state)
 
 static void what_does_not_fit_is_an_error_in_words(void **state)
 {
-    fails(NULL, "b: its clock (realtime) cannot be related to that of a; name events that both "
-                "contain, as in --sync='a:EVENT~TEXT = b:EVENT'");
+    fails(NULL,
+          "b: its clock (realtime) cannot be related to the clock of a; name events that both "
+          "contain, as in --sync='a:EVENT~TEXT = b:EVENT'");
     fails("a:marker", "--sync='a:marker': ");
     fails("a:nothing = b:marker", "--sync='a:nothing = b:marker': no event 'nothing' in a");
     fails("marker = b:marker", "'marker' is in several sources (a, b); name one of them, as in");

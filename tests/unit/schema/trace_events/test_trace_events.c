@@ -275,8 +275,8 @@ static void test_arguments_told(void **state)
     refuse("foo(const char)", 15, 0,
            "the argument 'const char' has no name; write 'const char NAME'");
     refuse("foo(int a[3])", 10, 3,
-           "an array cannot be an argument; pass a pointer, 'void *', of which the address is "
-           "traced, or the elements one by one");
+           "an array cannot be an argument; pass a pointer, 'void *', to trace its address, or "
+           "pass the elements one by one");
     refuse("foo(int 3a)", 9, 2, "invalid name '3a': it begins with a digit");
     refuse("foo(int a=3)", 10, 2, "a value for an argument; remove it: arguments have no defaults");
     refuse("foo(int a; int b)", 10, 1, "a ';' between arguments; write ','");
@@ -318,8 +318,8 @@ static void test_types_told(void **state)
     refuse("foo(FooState *s)", 5, 10,
            "the argument type 'FooState *' is not allowed; write 'void *'");
     refuse("foo(FooState s)", 5, 8,
-           "the argument type 'FooState' is not allowed; there are C's own types and those of "
-           "fixed width, and 'void *' for a pointer to anything else");
+           "the argument type 'FooState' is not allowed; use C's own types, types of fixed width, "
+           "or 'void *' for other pointers");
     refuse("foo(hwaddr a)", 5, 6, "the argument type 'hwaddr' is not allowed; write 'uint64_t'");
     refuse("foo(unsigned __int64 a)", 5, 16,
            "the argument type 'unsigned __int64' is not allowed; write 'uint64_t'");
@@ -355,14 +355,14 @@ static void test_types_told(void **state)
     refuse("foo(char*const*a)", 9, 1,
            "a '*' right between two words; put a blank in front of the '*'");
     refuse("foo(TCGv a)", 5, 4,
-           "the argument type 'TCGv' is not allowed; there are C's own types and those of fixed "
-           "width, and 'void *' for a pointer to anything else");
+           "the argument type 'TCGv' is not allowed; use C's own types, types of fixed width, or "
+           "'void *' for other pointers");
     refuse_old("tcg foo(TCGv_i32 a) \"\", \"%x\"", 9, 8,
-               "the argument type 'TCGv_i32' is not allowed; there are C's own types and those of "
-               "fixed width, and 'void *' for a pointer to anything else");
+               "the argument type 'TCGv_i32' is not allowed; use C's own types, types of fixed "
+               "width, or 'void *' for other pointers");
     refuse_old("foo(TCGv a) \"%x\"", 5, 4,
-               "the argument type 'TCGv' is not allowed; there are C's own types and those of "
-               "fixed width, and 'void *' for a pointer to anything else");
+               "the argument type 'TCGv' is not allowed; use C's own types, types of fixed width, "
+               "or 'void *' for other pointers");
     refuse("foo(class c)", 5, 5,
            "the argument type 'class' is not allowed; pass a pointer to it as 'void *', or its "
            "members one by one");
@@ -525,9 +525,8 @@ static void test_several_errors(void **state)
         "f:1:7+8: the argument type 'struct x' is not allowed; pass a pointer to it as 'void *', "
         "or "
         "its members one by one\n"
-        "f:1:19+3: the argument type 'foo' is not allowed; there are C's own types and those of "
-        "fixed "
-        "width, and 'void *' for a pointer to anything else\n"
+        "f:1:19+3: the argument type 'foo' is not allowed; use C's own types, types of fixed "
+        "width, or 'void *' for other pointers\n"
         "f:1:29+0: the argument 'int' has no name; write 'int NAME'\n"
         "f:1:34+2: the format must not end with a newline; leave it out: backends end their lines "
         "themselves\n"
