@@ -28,6 +28,14 @@ int proc_text(const char *path, char *buf, size_t size)
     return 0;
 }
 
+pid_t proc_number(const char *word)
+{
+    char *end;
+    unsigned long pid = strtoul(word, &end, 10);
+
+    return *word >= '0' && *word <= '9' && !*end && pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
 int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
 {
     char path[64], text[1024], *at;

@@ -11,6 +11,8 @@
 
 /* Reads the beginning of the file PATH, at most SIZE - 1 bytes, and appends a NUL. -errno. */
 int proc_text(const char *path, char *buf, size_t size);
+/* The process that WORD names by its number; 0: it is no such number. */
+pid_t proc_number(const char *word);
 /* Start time of process PID in clock ticks (sysconf(_SC_CLK_TCK)) since the boot, and its state: 'Z' or
  * 'X' if it has ended. -errno: it does not exist, is not visible, or could not be read. */
 int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);

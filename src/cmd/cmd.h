@@ -14,6 +14,9 @@ typedef int (*cmd_function)(int argc, char **argv);
 
 /* Lets the process have as many open files as it may. */
 void cmd_raise_files(void);
+/* The URI of libvirt's daemon: GIVEN, else $LIBVIRT_DEFAULT_URI, else NULL, as libvirt_domain_open() has it. None is started to
+ * look for a domain. */
+const char *cmd_libvirt_uri(const char *given);
 /* Prints TEXT, a message of a recording (record/recording.h), in place of the progress line. */
 void cmd_print_report(void *userdata, const char *text);
 

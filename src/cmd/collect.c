@@ -6,14 +6,15 @@
 #include "cli/options.h"
 #include "cmd/cmd.h"
 #include "cmd/record/record.h"
+#include "cmd/record/run.h"
 #include "proto/message.h"
 
 struct collect_options {
-    struct record_options record;
+    struct record_plan plan;
     bool print_qemu, print_libvirt;
 };
 
-#define MEMBER(m) offsetof(struct record_guest_options, m)
+#define MEMBER(m) offsetof(struct plan_guests, m)
 
 static const struct cli_option where_table[] = {
     {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "UNIX socket of the guest's virtio-serial port",
@@ -42,15 +43,14 @@ static const struct cli_option print_table[] = {
     {OPTION_END},
 };
 
-#define RECORD offsetof(struct collect_options, record)
-#define GUESTS (RECORD + offsetof(struct record_options, guests))
+#define GUESTS offsetof(struct record_plan, guests)
 
 static const struct option_group groups[] = {
     {"Guests, any number", where_table, GUESTS},
     {"Which events", event_table, GUESTS},
     {"How", record_guest_options, GUESTS},
-    {"Options", record_common_options, RECORD},
-    {"Live output", record_live_options, RECORD + offsetof(struct record_options, live)},
+    {"Options", record_common_options, 0},
+    {"Live output", record_live_options, offsetof(struct record_plan, live)},
     {"Setup", print_table, 0},
     {NULL},
 };
@@ -71,7 +71,7 @@ const struct command collect_command = {
 /* Of one guest, which may have the ports of both protocols. */
 static int print_lines(const struct collect_options *collect)
 {
-    const struct record_guest_options *options = &collect->record.guests;
+    const struct plan_guests *options = &collect->plan.guests;
     const struct strings *ports = options->fifos.n ? &options->fifos : &options->ports;
     char name[72];
     const char *port = NULL, *old = NULL;
@@ -86,9 +86,9 @@ static int print_lines(const struct collect_options *collect)
     if (options->olds.n && (options->cpus == 0 || options->cpus > PROTO_CPUS_MAX))
         return cli_usage_error("collect", "--cpus=N is required");
     if (ports->n)
-        port = record_guests_split(ports->items[0], 0, name, sizeof name);
+        port = plan_guest_split(ports->items[0], 0, name, sizeof name);
     if (options->olds.n)
-        old = record_guests_split(options->olds.items[0], 0, name, sizeof name);
+        old = plan_guest_split(options->olds.items[0], 0, name, sizeof name);
     if (collect->print_qemu)
         collect_print_qemu(port, ports == &options->fifos, old, (unsigned)options->cpus);
     if (collect->print_libvirt)
@@ -96,42 +96,44 @@ static int print_lines(const struct collect_options *collect)
     return EXIT_SUCCESS;
 }
 
-static int check(const struct record_options *options, int n)
+static int check(const struct record_plan *plan, int n)
 {
-    const struct record_guest_options *guests = &options->guests;
+    const struct plan_guests *guests = &plan->guests;
 
     if (n > 0)
         return cli_usage_error("collect", "unexpected argument; guests are given by options");
-    if (!record_guests_are_given(guests))
+    if (!plan_guests_are_given(guests))
         return cli_usage_error(
             "collect", "no guest given; use --port, --fifo, --tcp, --vsock or --virtio-trace");
-    if (!options->output && !options->live.on)
+    if (!plan->output && !plan->live.on)
         return cli_usage_error("collect", "--output=DIR or --live is required");
     if (guests->ports.n + guests->fifos.n + guests->tcps.n + guests->vsocks.n > 0 &&
         guests->events.n + guests->filters.n == 0)
         return cli_usage_error("collect", "no events given; use --event=GLOB, as in -e 'sched:*'");
-    return record_live_check(options);
+    return EXIT_SUCCESS;
+}
+
+static int record(struct record_plan *plan, int n)
+{
+    struct error error = {0};
+    int status = check(plan, n);
+    int r = status == EXIT_SUCCESS ? record_plan_make(plan, NULL, 0, -1, &error) : 0;
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    return r < 0 ? record_run_failed(plan, &error, r) : record_run(plan);
 }
 
 int cmd_collect(int argc, char **argv)
 {
-    struct collect_options options = {
-        .record = {.verb = "collect",
-                   .min_free = RECORD_MIN_FREE_DEFAULT,
-                   .buffers = RECORD_BUFFERS_DEFAULT,
-                   .guests = RECORD_GUESTS_DEFAULT},
-    };
+    struct collect_options options = {.plan = RECORD_PLAN_DEFAULT};
     int status = EXIT_FAILURE;
     int n;
 
-    if (options_parse(&collect_command, argc, argv, &options, &n, &status)) {
-        if (options.print_qemu || options.print_libvirt)
-            status = print_lines(&options);
-        else
-            status = check(&options.record, n);
-        if (status == EXIT_SUCCESS && !options.print_qemu && !options.print_libvirt)
-            status = record_beside(&options.record);
-    }
-    record_options_done(&options.record);
+    options.plan.verb = "collect";
+    if (options_parse(&collect_command, argc, argv, &options, &n, &status))
+        status = options.print_qemu || options.print_libvirt ? print_lines(&options)
+                                                             : record(&options.plan, n);
+    record_plan_done(&options.plan);
     return status;
 }

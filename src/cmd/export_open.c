@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/listen.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "record/stop_signals.h"
 #include "serve/file_server.h"
-#include "serve/listen.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
 /* The only port of this machine that the page may fetch from, by its policy. */

@@ -59,16 +59,6 @@ static const struct verb verbs[] = {
     {NULL, NULL, NULL},
 };
 
-void cmd_raise_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static const struct verb *find_verb(const char *name)
 {
     for (const struct verb *verb = verbs; verb->name; verb++)

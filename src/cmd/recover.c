@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "base/text.h"
 #include "cli/duration.h"
 #include "cli/options.h"
@@ -111,7 +112,7 @@ static int found_add(const char *path, void *userdata)
 /* A PID, the directory of a process, or a directory of such. */
 static int find(const char *operand, struct found *found)
 {
-    uint32_t pid = drain_stats_pid(operand);
+    uint32_t pid = (uint32_t)proc_number(operand);
     _cleanup_free_ char *inside = NULL;
     unsigned before = found->n;
     struct stat st;

@@ -7,14 +7,6 @@
 
 #include "cmd/cmd.h"
 
-uint32_t drain_stats_pid(const char *operand)
-{
-    char *end;
-    unsigned long pid = strtoul(operand, &end, 10);
-
-    return *operand >= '0' && *operand <= '9' && !*end && pid <= INT32_MAX ? (uint32_t)pid : 0;
-}
-
 void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since, const char *hint)
 {
     if (taken->discarded && taken->error < 0 && !taken->full)

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What `strata record` of programs and `strata recover` have in common: the process operand, and reports of lost
- * events. */
+/* What `strata record` of programs and `strata recover` have in common: reports of lost events. */
 
 #include "record/rings/drain.h"
-
-/* The process that OPERAND names by its number; 0: not a process ID. */
-uint32_t drain_stats_pid(const char *operand);
 
 /* Reports events that the program had no room for. SINCE: " while it ran" or ""; HINT: how to have more room, or "". */
 void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since, const char *hint);

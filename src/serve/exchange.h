@@ -5,11 +5,11 @@
 
 #include <stdatomic.h>
 
+#include "base/listen.h"
 #include "index/index.h"
 #include "serve/answer.h"
 #include "serve/generation.h"
 #include "serve/guard.h"
-#include "serve/listen.h"
 #include "serve/request.h"
 #include "serve/serve.h"
 #include "serve/tsp/tsp_bookmarks.h"

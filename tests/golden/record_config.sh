@@ -64,9 +64,21 @@ host
 for = exits,sched
 flight = 1m
 command = true 'a bc' 'd e' "f\n\"g\"" last
+# This records a QEMU or a program, from its start to its end:
 END
-"$strata" record --config hand.conf --print-config >out 2>errors || fail "$(cat errors)"
+"$strata" record --config hand.conf --print-config >all 2>errors || fail "$(cat errors)"
+grep -v '^#   ' all >out 2>errors || fail "$(cat errors)"
 diff expected out || fail "is not read as it should be"
+# What is left to strata, which is what --for needs.
+grep -q "^#   events of the host's kernel, if present: kvm:kvm_exit,.*sched:sched_switch" all || fail "$(cat all)"
+grep -q "^#   events of a QEMU, if present: kvm_run_exit" all || fail "$(cat all)"
+"$strata" record --host=irq -e a --flight=1G --on lost --on 'exit != 0' --print-config -- true >all 2>errors || fail "$(cat errors)"
+cat >expected <<'END'
+# This records a QEMU or a program, from its start to its end:
+#   conditions: 2, of which 1 need events
+#   snapshots: at most 12 in any hour, 4G in all
+END
+tail -n 3 all | diff expected - || fail "$(cat all)"
 # The command line comes last, and its words are in place of those of the file.
 "$strata" record -t 5 --config hand.conf --flight=2m --print-command -- false x >out 2>errors || fail "$(cat errors)"
 echo "strata record --output='/x y/z' --host --for=exits,sched --flight=1m --time=5 --flight=2m -- false x" |
@@ -115,3 +127,5 @@ grep -q 'bad.conf:1: contains a NUL byte' errors || fail "$(cat errors)"
 grep -q '^strata: /etc/strata/no-such-name.conf: cannot open the configuration file: ' errors || fail "$(cat errors)"
 "$strata" record --print-config --flight=1m --max-size=1M -o x -- true 2>errors && fail "what cannot be recorded"
 grep -q 'max-size' errors || fail "$(cat errors)"
+"$strata" record --print-config --attach -- true >out 2>errors && fail "a process and a command"
+[ ! -s out ] && grep -q "a command after '--' excludes --attach" errors || fail "$(cat out errors)"

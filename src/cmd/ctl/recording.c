@@ -15,10 +15,9 @@
 #include "cmd/cmd.h"
 #include "cmd/ctl/ctl.h"
 #include "cmd/find_recording.h"
-#include "cmd/libvirt_domain.h"
 #include "control/client.h"
 #include "control/qmp.h"
-#include "record/qemu/process.h"
+#include "record/qemu/domain.h"
 #include "record/snapshot.h"
 #include "tracedir/ask.h"
 #include "tracedir/is_recorded.h"
@@ -243,7 +242,7 @@ static int in_domain(const struct qemu_process *running, const struct ctl_reques
     _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;
     struct error error = {0};
 
-    if (libvirt_find_domain_of(NULL, running, &domain, &error) >= 0)
+    if (qemu_domain_find(cmd_libvirt_uri(NULL), running, &domain, &error) >= 0)
         return ctl_monitor(libvirt_domain_monitor(domain), running->pid, domain, request);
     cli_print_error(&error);
     return EXIT_FAILURE;

@@ -22,23 +22,6 @@
 #define BUFFER_WAIT (10 * NSEC_PER_SEC)
 #define BUFFER_PAUSE UINT64_C(20000000)
 
-#define MEMBER(m) offsetof(struct record_buffers_options, m)
-
-const struct cli_option record_buffers_options[] = {
-    {OPTION_STRINGS, 0, "trace-events", "FILE",
-     "declarations of additional events; copied to the trace", MEMBER(tables)},
-    {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7- (all)", MEMBER(cpus)},
-    {OPTION_PARSED, 0, "flight-recorder", "SIZE",
-     "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse},
-    {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds (100)", MEMBER(poll)},
-    {OPTION_FLAG, 0, "include-old", NULL, "also record what is in the buffers already",
-     MEMBER(backlog)},
-    {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen through its libxenctrl", MEMBER(libxenctrl)},
-    {OPTION_FLAG, 0, "leave-enabled", NULL, "leave tracing on at the end, with these masks",
-     MEMBER(leave_on)},
-    {OPTION_END},
-};
-
 /* ---- Which events ---- */
 
 /* Of a pipe, nothing would be left to be copied into the trace. */
@@ -54,7 +37,7 @@ static int read_table(struct xen_table *table, const char *path, struct error *e
 }
 
 /* EVENTS as they were given, and the NEEDED; without either, all. */
-static int choose(const struct record_buffers_options *options, const struct strings *events,
+static int choose(const struct plan_buffers *options, const struct strings *events,
                   const struct strings *needed, struct xen_event_mask *choice, struct error *error)
 {
     struct xen_table table = {0};
@@ -91,7 +74,7 @@ static void free_item(void *userdata)
 
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
-    const struct record_options *options = run->options;
+    const struct record_plan *plan = run->plan;
     struct buffer_drain_totals totals = buffers_recorder_totals(item->recorder);
     char size[16];
 
@@ -107,16 +90,16 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         cli_message("  older ones, %" PRIu64
                     " windows, are not in it: --flight-recorder has no room for them",
                     totals.dropped);
-    return options->strict && (totals.lost || item->recorder->has_lost_uncounted) ? EXIT_LOSSES
-                                                                                  : EXIT_SUCCESS;
+    return plan->strict && (totals.lost || item->recorder->has_lost_uncounted) ? EXIT_LOSSES
+                                                                               : EXIT_SUCCESS;
 }
 
 /* The program that makes the buffers may just have been started. */
 static int open_program(struct record_run *run, const char *name, struct trace_buffers **ret,
                         struct error *error)
 {
-    const struct record_options *options = run->options;
-    uint64_t wait = options->time ? MIN(options->time, BUFFER_WAIT) : BUFFER_WAIT;
+    const struct record_plan *plan = run->plan;
+    uint64_t wait = plan->time ? MIN(plan->time, BUFFER_WAIT) : BUFFER_WAIT;
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + wait;
     bool reported = false;
 
@@ -138,7 +121,7 @@ static int open_program(struct record_run *run, const char *name, struct trace_b
 static int open_buffers(struct record_run *run, const char *name, struct item *item,
                         struct recorder **ret)
 {
-    const struct record_buffers_options *o = &run->options->buffers;
+    const struct plan_buffers *o = &run->plan->buffers;
     uint64_t pages = o->buffer_size / 4096 + (o->buffer_size % 4096 != 0);
     /* Records of percpu/ are stamped as their program wants. */
     uint32_t mask = name ? item->choice.mask : xen_event_mask_stamped_mask(&item->choice);
@@ -178,7 +161,7 @@ static int open_buffers(struct record_run *run, const char *name, struct item *i
 static int add_buffers(struct record_run *run, const char *name, unsigned n)
 {
     static const struct strings none;
-    const struct record_options *options = run->options;
+    const struct record_plan *plan = run->plan;
     struct record_item added = {.sum_up = sum_up, .free = free_item};
     struct item *item = calloc(1, sizeof *item);
     struct error error = {0};
@@ -192,8 +175,8 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     if (n > 0)
         snprintf(item->name, sizeof item->name, "percpu-%u", n + 1);
     added.userdata = item;
-    r = choose(&options->buffers, &options->events, name ? &none : &options->needs.xen,
-               &item->choice, &error);
+    r = choose(&plan->buffers, &plan->events, name ? &none : &plan->needs.xen, &item->choice,
+               &error);
     if (r < 0) {
         cli_print_error(&error);
         status = r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
@@ -204,22 +187,19 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
         free_item(item);
         return status;
     }
-    return record_run_add(run, &added) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return record_run_add(run, &added);
 }
 
-int record_buffers_add(struct record_run *run)
+int record_xen_add(struct record_run *run)
 {
-    const struct record_options *options = run->options;
-    const struct strings *names = &options->buffers.names;
+    return run->plan->xen ? add_buffers(run, NULL, 0) : EXIT_SUCCESS;
+}
+
+int record_percpu_add(struct record_run *run)
+{
+    const struct strings *names = &run->plan->buffers.names;
     int status = EXIT_SUCCESS;
 
-    if (options->buffers.poll == 0 || options->buffers.poll > 3600000)
-        return cli_usage_error("record", "--poll is 1 to 3600000 milliseconds");
-    if ((options->xen || names->n > 0) &&
-        options->buffers.buffer_size > (uint64_t)UINT16_MAX * 4096)
-        return cli_usage_error("record", "--buffer-size is 255M at most");
-    if (options->xen)
-        status = add_buffers(run, NULL, 0);
     for (unsigned i = 0; status == EXIT_SUCCESS && i < names->n; i++)
         status = add_buffers(run, names->items[i], i);
     return status;

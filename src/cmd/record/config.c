@@ -136,7 +136,7 @@ bool record_config_read(const struct command *command, int argc, char **argv, vo
 }
 
 int record_config_print(const struct record_config_options *options,
-                        const struct record_config *config)
+                        const struct record_config *config, const struct record_plan *plan)
 {
     struct text out;
     int r;
@@ -144,8 +144,10 @@ int record_config_print(const struct record_config_options *options,
     /* A file and a command line have the bytes that were given: no escapes that the reader does not know. */
     if (output_open(&out, OUTPUT_RAW, OUT_SIZE) < 0)
         return cli_no_memory();
-    if (options->prints)
+    if (options->prints) {
         config_print(&config->config, "record", &out);
+        record_plan_print(plan, &out);
+    }
     if (options->prints_command)
         config_print_command(&config->config, "record", &out);
     r = text_flush(&out);

@@ -4,6 +4,7 @@
 /* strata record --config: the command line of a file, and --print-config, which writes it. */
 
 #include "cli/config.h"
+#include "record/plan/plan.h"
 
 /* Where a name without a '/' is looked up: NAME.conf. */
 #define RECORD_CONFIG_DIR "/etc/strata"
@@ -29,7 +30,7 @@ struct record_config {
  * from ARGV, and is to be freed in any case. */
 bool record_config_read(const struct command *command, int argc, char **argv, void *options,
                         struct record_config *ret, int *ret_status);
-/* Prints it as OPTIONS ask. An exit status. */
+/* Prints it as OPTIONS ask, and of PLAN, as comments, what they leave to strata. An exit status. */
 int record_config_print(const struct record_config_options *options,
-                        const struct record_config *config);
+                        const struct record_config *config, const struct record_plan *plan);
 void record_config_done(struct record_config *config);

@@ -1,133 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/record/kernel.h"
-
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/needs.h"
 #include "base/clock_ns.h"
-#include "base/fd.h"
-#include "base/tracefs_find.h"
 #include "cmd/cmd.h"
 #include "cmd/record/run.h"
-#include "proto/message.h"
 #include "record/kernel/guest_recorder.h"
+#include "record/plan/kernel.h"
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
-#include "tracedir/manifest.h"
-
-#define AGENT "strata-agent"
-/* Of --flight: kernels hold their events for 5 s at most. */
-#define HOLD_MIN (20 * NSEC_PER_SEC)
-
-/* Opens events/ of this machine's tracefs, where the agent will find it; -errno: it cannot be seen. */
-static int open_events(void)
-{
-    char path[256];
-    const char *shut;
-    _cleanup_(closep) int tracefs = tracefs_find(path, sizeof path, &shut);
-    int fd;
-
-    if (tracefs == -ENOENT)
-        tracefs = tracefs_mount_detached();
-    if (tracefs < 0)
-        return tracefs;
-    fd = openat(tracefs, "events", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Whether this machine's kernel has the event PATTERN, or events of the system that it begins with: without the module
- * kvm there are none of kvm. EVENTS: open_events(). Where that cannot be seen, the agent will. */
-static bool is_here(int events, const char *pattern)
-{
-    size_t len = strcspn(pattern, ":");
-    char path[128];
-
-    if (strpbrk(pattern, "*?"))
-        snprintf(path, sizeof path, "%.*s", (int)len, pattern);
-    else
-        snprintf(path, sizeof path, "%.*s/%s", (int)len, pattern,
-                 pattern + len + (pattern[len] == ':'));
-    return events < 0 || faccessat(events, path, F_OK, AT_EACCESS) == 0;
-}
-
-const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
-{
-    const char *const *usual = is_host ? needs_usual.host : needs_usual.guest;
-
-    *ret_n = 0;
-    while (usual[*ret_n])
-        ++*ret_n;
-    return usual;
-}
-
-int record_kernel_choose(char *given, const struct strings *needed, bool is_host,
-                         uint64_t buffer_size, struct record_kernel *ret, struct error *error)
-{
-    struct record_kernel kernel = {0};
-    bool is_usual = !*given && needed->n == 0;
-    unsigned n = needed->n;
-    const char *const *patterns = is_usual ? record_kernel_usual(is_host, &n) : needed->items;
-    _cleanup_(closep) int events = is_host ? open_events() : -1;
-    int r = *given ? strings_split(&kernel.words, given, error) : 0;
-
-    for (unsigned i = 0; r >= 0 && i < n; i++)
-        if (!is_host || is_here(events, patterns[i]))
-            r = strings_add(&kernel.words, patterns[i]);
-    if (r >= 0) {
-        kernel.items = calloc(MAX(kernel.words.n, 1u), sizeof *kernel.items);
-        r = kernel.items ? 0 : -ENOMEM;
-    }
-    if (r < 0) {
-        record_kernel_done(&kernel);
-        return r == -ENOMEM ? error_set(error, r, NULL, "out of memory") : r;
-    }
-    for (unsigned i = 0; i < kernel.words.n; i++)
-        kernel.items[i] = (struct guest_event){kernel.words.items[i], ""};
-    kernel.trace = (struct trace_config){
-        .events = kernel.items,
-        .n_events = kernel.words.n,
-        .clock = "",
-        .keep_seconds = 60,
-        .buffer_kib = (uint32_t)((buffer_size ? buffer_size : RECORD_KERNEL_BUFFER) >> 10),
-        .wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS,
-    };
-    *ret = kernel;
-    return 0;
-}
-
-void record_kernel_done(struct record_kernel *kernel)
-{
-    free(kernel->items);
-    strings_done(&kernel->words);
-    *kernel = (struct record_kernel){0};
-}
-
-bool record_kernel_may_hold(const struct record_options *options)
-{
-    const struct retention_limit *flight = &options->flight;
-
-    return flight->ns > 0 ? flight->ns >= HOLD_MIN : flight->bytes > 0;
-}
-
-const char *record_kernel_agent(char *buf, size_t size)
-{
-    ssize_t n = readlink("/proc/self/exe", buf, size - sizeof AGENT);
-    char *slash;
-
-    buf[MAX(n, 0)] = '\0';
-    slash = strrchr(buf, '/');
-    if (slash) {
-        memcpy(slash + 1, AGENT, sizeof AGENT);
-        if (faccessat(AT_FDCWD, buf, X_OK, AT_EACCESS) == 0)
-            return buf;
-    }
-    return AGENT;
-}
 
 /* By how many ns the time of any event of boot N may be wrong on the host's timeline, as TRACE has it, which is NULL if it
  * cannot be opened; -1: not known. */
@@ -223,7 +107,7 @@ bool record_kernel_is_cut(const struct guest *guest)
 
 /* What its recorder borrows. */
 struct host {
-    struct record_kernel kernel;
+    struct plan_kernel kernel;
     char agent[PATH_MAX];
 };
 
@@ -231,7 +115,7 @@ static void free_host(void *userdata)
 {
     struct host *host = userdata;
 
-    record_kernel_done(&host->kernel);
+    plan_kernel_done(&host->kernel);
     free(host);
 }
 
@@ -254,7 +138,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     record_kernel_tell_problems(guest);
     if (record_kernel_is_cut(guest))
         return EXIT_FAILURE;
-    return is_whole || !run->options->strict ? EXIT_SUCCESS : EXIT_LOSSES;
+    return is_whole || !run->plan->strict ? EXIT_SUCCESS : EXIT_LOSSES;
 }
 
 /* Requests to disks complete in interrupts, while any thread runs. */
@@ -275,55 +159,36 @@ static void warn_of_requests(const struct trace_config *trace)
     }
 }
 
-static int add_host(struct record_run *run, bool beside, pid_t pid)
+int record_host_add(struct record_run *run)
 {
-    const struct record_options *options = run->options;
+    const struct record_plan *plan = run->plan;
     struct record_item item = {.sum_up = sum_up, .free = free_host};
     struct guest_recorder_settings settings = {.is_optional = true};
     struct error error = {0};
     struct host *host;
     int r;
 
-    if (!options->host)
+    if (!plan->host)
         return EXIT_SUCCESS;
     host = calloc(1, sizeof *host);
     if (!host)
         return cli_no_memory();
-    r = record_kernel_choose((char *)(uintptr_t)options->host, &options->needs.host, true,
-                             options->buffers.buffer_size, &host->kernel, &error);
-    if (r >= 0 && options->host_threads)
+    r = plan_kernel_make(plan, true, &host->kernel, &error);
+    if (r >= 0 && plan->host_threads)
         warn_of_requests(&host->kernel.trace);
     settings.config.trace = &host->kernel.trace;
     settings.config.live = record_live_host_stream(run);
-    /* This machine's kernel is the one that wakes us: seldom, unless somebody looks. */
-    host->kernel.trace.is_host = true;
-    host->kernel.trace.wants |= options->live.on ? PROTO_WANT_LIVE : PROTO_WANT_DELAY;
-    host->kernel.trace.holds = record_kernel_may_hold(options);
-    settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
+    settings.agent = plan_kernel_agent(host->agent, sizeof host->agent);
     /* What is not there yet will be our child: children are followed. */
-    settings.pid_filter = !options->host_threads ? 0 : pid ? pid : getpid();
+    if (plan->host_threads)
+        settings.pid_filter = run->subject.pid ? run->subject.pid : getpid();
     if (r >= 0)
         r = guest_recorder_new(&settings, &item.recorder);
     if (r < 0) {
         free_host(host);
-        error_set(&error, r, NULL, "out of memory");
-        cli_print_error(&error);
-        return EXIT_FAILURE;
+        return record_run_failed(plan, &error, r);
     }
-    item.recorder->is_optional = beside || record_guests_count(run) > 0 || options->xen;
+    item.recorder->is_optional = run->about->goes_on || run->guests || plan->xen;
     item.userdata = host;
-    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int record_kernels_add(struct record_run *run, bool is_primary, bool beside, pid_t pid)
-{
-    int status = record_guests_choose(run);
-
-    if (status == EXIT_SUCCESS)
-        status = record_live_add(run);
-    if (status == EXIT_SUCCESS)
-        status = add_host(run, beside, pid);
-    if (status == EXIT_SUCCESS)
-        status = record_guests_add(run, is_primary);
-    return status;
+    return record_run_add(run, &item);
 }

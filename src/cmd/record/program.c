@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/record/kernel.h"
 #include "cmd/record/run.h"
 #include "cmd/ring_drain.h"
+#include "record/qemu/command.h"
 #include "record/rings/program_recorder.h"
 #include "record/rings/why_empty.h"
 
@@ -27,9 +27,9 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
     drain_stats_tell_kept(taken, program->rings);
     if (program->left && !taken->kept)
         cli_message("  its rings stay in %s", program->rings);
-    return program->error < 0 || taken->unwritten                 ? EXIT_FAILURE
-           : run->options->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES
-                                                                  : EXIT_SUCCESS;
+    return program->error < 0 || taken->unwritten              ? EXIT_FAILURE
+           : run->plan->strict && !drain_stats_is_whole(taken) ? EXIT_LOSSES
+                                                               : EXIT_SUCCESS;
 }
 
 /* Where the kernel beside it was recorded, that is what there is: not an error, and no word where nothing else was
@@ -37,14 +37,14 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
 static int sum_up_nothing(const struct record_run *run, const struct record_item *item)
 {
     const struct programs *programs = program_recorder_programs(item->recorder);
-    const struct strings *events = &run->options->events;
+    const struct strings *events = &run->plan->events;
     bool is_alone = !record_run_has_others(run, item);
     char reason[1000];
 
     record_nothing_reason(programs, events, reason, sizeof reason);
     if (is_alone)
         cli_error("nothing was recorded: %s", reason);
-    else if (events->n > 0 && run->options->host)
+    else if (events->n > 0 && run->plan->host)
         cli_error("only the host kernel was recorded: %s", reason);
     else if (events->n > 0)
         cli_error("nothing of the program was recorded: %s", reason);
@@ -61,7 +61,7 @@ static int sum_up_no_ring(const struct record_run *run, const struct programs *p
         return EXIT_SUCCESS;
     cli_message("%" PRIu64 " events were lost: %" PRIu32 " process%s could make no rings", events,
                 n, n == 1 ? "" : "es");
-    return run->options->strict ? EXIT_LOSSES : EXIT_SUCCESS;
+    return run->plan->strict ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
 static int sum_up(const struct record_run *run, const struct record_item *item)
@@ -98,28 +98,34 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     return status;
 }
 
-static int add_program(struct record_run *run, char **command)
+static int add(struct record_run *run)
 {
     static const char *const all[] = {"*"};
-    const struct strings *events = &run->options->events;
-    const char *trace = getenv("STRATA_TRACE");
+    const struct strings *events = &run->plan->events;
+    const char *const *command = run->subject.qemu.command;
+    const char *trace = run->plan->environment.trace;
     bool wants_all = events->n == 0 && (!trace || !*trace);
     struct program_recorder_settings settings = {
-        .command = (const char *const *)command,
+        .command = command,
         .patterns = wants_all ? all : events->items,
         .n_patterns = wants_all ? 1 : events->n,
         .trace = trace,
     };
     struct record_item item = {.sum_up = sum_up};
 
+    if (qemu_command_is_tool(command[0]))
+        cli_warning("%s: its events are recorded only if it is built with libstrata; without that, "
+                    "its --trace enable=PATTERN,file=LOG writes them, without times",
+                    command[0]);
     if (program_recorder_new(&settings, &item.recorder) < 0)
         return cli_no_memory();
-    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return record_run_add(run, &item);
 }
 
 /* As a shell has it, where the program could not be started; its own exit status, where it has one. */
-static int exit_status(const struct recorder *recorder, int status)
+static int exit_status(const struct record_run *run, int status)
 {
+    const struct recorder *recorder = run->items[run->n - 1].recorder;
     int error = program_recorder_child_error(recorder);
     const struct child *child = program_recorder_child(recorder);
 
@@ -128,24 +134,8 @@ static int exit_status(const struct recorder *recorder, int status)
     return child->pid && child_exit_status(child) ? child_exit_status(child) : status;
 }
 
-int record_program(const struct record_options *options, char **command)
-{
-    char name[64];
-    struct record_run run;
-    int status;
-
-    if (!record_run_init(options, true, &run))
-        return EXIT_FAILURE;
-    cmd_raise_files(); /* a file for each ring */
-    status = record_kernels_add(&run, false, false, 0);
-    if (status == EXIT_SUCCESS)
-        status = record_buffers_add(&run);
-    if (status == EXIT_SUCCESS)
-        status = add_program(&run, command); /* last: what it does first is seen by the others */
-    if (status == EXIT_SUCCESS) {
-        status = record_run(&run, record_output(options, name, sizeof name));
-        status = exit_status(run.items[run.n - 1].recorder, status);
-    }
-    record_run_done(&run);
-    return status;
-}
+const struct record_about record_about_program = {
+    .add = add,
+    .exit_status = exit_status,
+    .keeps_ignored = true,
+};

@@ -3,69 +3,52 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/record/guests.h"
-#include "cmd/record/live.h"
 #include "cmd/record/service.h"
-#include "event/clock.h"
 #include "record/control_server.h"
-#include "trace/clocks.h"
+#include "record/plan/conditions.h"
+#include "record/watch/metrics_recorder.h"
 
-void cmd_print_report(void *userdata, const char *text)
-{
-    (void)userdata;
-    progress_line_erase();
-    cli_warning("%s", text);
-}
-
-bool record_run_init(const struct record_options *options, bool keep_ignored,
-                     struct record_run *ret)
-{
-    int r;
-
-    *ret = (struct record_run){.options = options};
-    r = stop_signals_open(keep_ignored, &ret->signals);
-    if (r < 0)
-        cli_error("cannot catch signals: %s", strerror(-r));
-    return r >= 0;
-}
-
-bool record_run_add(struct record_run *run, const struct record_item *item)
-{
-    struct record_item *bigger = realloc(run->items, (run->n + 1) * sizeof *bigger);
-
-    if (bigger) {
-        run->items = bigger;
-        run->items[run->n++] = *item;
-        return true;
-    }
-    cli_no_memory();
-    item->recorder->ops->free(item->recorder);
-    if (item->free)
-        item->free(item->userdata);
-    return false;
-}
+/* ---- The recording ---- */
 
 /* What saves snapshots, and before all others what asks it to: that stays until the others have ended. An exit status. */
 static int add_triggers(struct record_run *run, struct recorder *server,
                         const struct recorder **ret_watching)
 {
-    const struct record_options *options = run->options;
+    const struct plan_triggers *triggers = &run->plan->triggers;
+    struct trigger_recorder_settings settings = plan_conditions_settings(run->plan);
     struct recorder *recorder;
-    int status = record_triggers_new(&options->triggers, &run->watch, run->metrics,
-                                     options->flight.bytes, server, &run->triggers, &recorder);
+    struct error error = {0};
 
-    if (recorder && recording_add(run->recording, recorder) < 0) {
+    if (settings.n == 0)
+        return EXIT_SUCCESS;
+    settings.server = server;
+    if (triggers->needs_events) {
+        run->watch.conditions = triggers->items;
+        run->watch.n_conditions = settings.n;
+        settings.watch = record_watch_run;
+        settings.watch_userdata = &run->watch;
+        settings.other_line = run->metrics ? metrics_recorder_line : NULL;
+        settings.other_line_userdata = run->metrics;
+    }
+    if (trigger_recorder_new(&settings, &recorder, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    if (recording_add(run->recording, recorder) < 0) {
         recorder->ops->free(recorder);
         return cli_no_memory();
     }
-    *ret_watching = run->watch.n_conditions > 0 ? recorder : NULL;
-    return status;
+    *ret_watching = triggers->needs_events ? recorder : NULL;
+    return EXIT_SUCCESS;
 }
 
 static int add_recorders(struct record_run *run)
@@ -83,9 +66,10 @@ static int add_recorders(struct record_run *run)
  * it; NULL: none does yet. An exit status. */
 static int add_analyses(struct record_run *run, const struct recorder *watching)
 {
-    return run->metrics && run->watch.metrics_period > 0
-               ? record_metrics_watch(run->metrics, &run->watch, watching)
-               : EXIT_SUCCESS;
+    if (!run->metrics || run->watch.metrics_period == 0)
+        return EXIT_SUCCESS;
+    return metrics_recorder_watch(run->metrics, &run->watch, watching) < 0 ? cli_no_memory()
+                                                                           : EXIT_SUCCESS;
 }
 
 /* An exit status. */
@@ -96,8 +80,8 @@ static int add_all(struct record_run *run, bool has_dir)
     int status = EXIT_SUCCESS;
 
     run->watch.dir = recording_path(run->recording);
-    run->watch.metrics_period = run->metrics && has_dir ? run->options->metrics.period : 0;
-    if (has_dir && control_server_new(&run->options->flight, &server) < 0)
+    run->watch.metrics_period = run->metrics && has_dir ? run->plan->metrics.period : 0;
+    if (has_dir && control_server_new(&run->plan->flight, &server) < 0)
         return cli_no_memory();
     if (server)
         status = add_triggers(run, server, &watching);
@@ -164,35 +148,11 @@ static void show_progress(void *userdata, const struct recording *recording)
     progress_line(line);
 }
 
-/* Of the disk: what was given; else some where a hypervisor that writes without end could fill it. */
-static uint64_t min_free(const struct record_options *options)
-{
-    if (options->min_free != RECORD_MIN_FREE_DEFAULT)
-        return options->min_free;
-    return options->xen || options->buffers.names.n > 0 ? (uint64_t)64 << 20 : 0;
-}
-
 static void on_begun(void *userdata)
 {
     const struct record_run *run = userdata;
 
-    record_service_begun(run->dir ? recording_path(run->recording) : run->options->output);
-}
-
-bool record_run_is_void(const struct record_run *run)
-{
-    const struct record_options *options = run->options;
-
-    /* There, the directory may have snapshots. */
-    if (!run->dir || options->restarts || options->flight.ns > 0 || options->flight.bytes > 0)
-        return false;
-    for (unsigned i = 0; i < run->n; i++) {
-        const struct record_item *item = &run->items[i];
-
-        if (item->is_void && item->is_void(item))
-            return !record_run_has_others(run, item);
-    }
-    return false;
+    record_service_begun(run->dir ? recording_path(run->recording) : run->plan->output);
 }
 
 /* What to do with what was recorded. Where that is nothing, the directory is free for the next try. */
@@ -207,22 +167,40 @@ static void finish(struct record_run *run)
     }
 }
 
-int record_run(struct record_run *run, const char *dir)
+static int make_metrics(struct record_run *run, struct error *error)
 {
-    char limit[RECORD_LIMIT_MAX];
-    const struct record_options *options = run->options;
+    const struct plan_metrics *plan = &run->plan->metrics;
+    const struct metrics_recorder_settings settings = {plan->listen, plan->file};
+    const char *address;
+    int r;
+
+    if (!plan->listen && !plan->file)
+        return 0;
+    r = metrics_recorder_new(&settings, &run->metrics, error);
+    if (r < 0)
+        return r;
+    address = metrics_recorder_address(run->metrics);
+    if (address)
+        cli_message("metrics: http://%s/metrics", address);
+    return 0;
+}
+
+/* All recorders were added. An exit status. */
+static int record(struct record_run *run)
+{
+    const struct record_plan *plan = run->plan;
     struct recording_settings settings = {
-        .dir = dir,
-        .restarts = options->restarts,
+        .dir = run->dir,
+        .restarts = plan->restarts,
         .rescue = record_service_rescue,
-        .limit = record_limit_text(&run->options->flight, limit),
+        .limit = record_plan_limit_text(&plan->flight, run->limit),
         .begun = on_begun,
-        .listed = options->output,
-        .runtime = getenv("XDG_RUNTIME_DIR"),
+        .listed = plan->output,
+        .runtime = plan->environment.runtime,
         .signals = &run->signals,
-        .time = options->time,
-        .max_size = options->max_size,
-        .min_free = min_free(options),
+        .time = plan->time,
+        .max_size = record_plan_max_size(plan),
+        .min_free = record_plan_min_free(plan),
         .report = cmd_print_report,
         .userdata = run,
     };
@@ -230,16 +208,15 @@ int record_run(struct record_run *run, const char *dir)
     int status = EXIT_FAILURE;
     int r;
 
-    if (isatty(STDERR_FILENO) && !options->live.on && !options->runs) {
+    if (isatty(STDERR_FILENO) && !plan->live.on && plan->kind != RECORD_COMMAND) {
         settings.progress = show_progress;
         settings.progress_ns = NSEC_PER_SEC;
     }
-    if (record_metrics_new(&options->metrics, &run->metrics) != EXIT_SUCCESS)
-        return EXIT_FAILURE;
-    r = recording_new(&settings, &run->recording, &error);
-    run->dir = dir;
+    r = make_metrics(run, &error);
+    if (r >= 0)
+        r = recording_new(&settings, &run->recording, &error);
     if (r >= 0) {
-        if (add_all(run, dir != NULL) != EXIT_SUCCESS)
+        if (add_all(run, run->dir != NULL) != EXIT_SUCCESS)
             return EXIT_FAILURE;
         r = recording_run(run->recording, &error);
         if (recording_has_begun(run->recording) && !record_live_is_unread(run)) {
@@ -250,56 +227,67 @@ int record_run(struct record_run *run, const char *dir)
             finish(run);
         }
     }
-    if (r < 0) {
-        cli_print_error(&error);
-        status = EXIT_FAILURE;
-    }
-    return status;
+    return r < 0 ? cli_print_failure(&error, r) : status;
 }
 
-FILE *record_run_summary_file(const struct record_run *run)
-{
-    return run->options->live.on || run->options->runs ? stderr : stdout;
-}
+/* ---- The plan ---- */
 
-const char *record_error_text(char *buf, size_t size, int64_t ns)
-{
-    static const struct clock clock = {"", NANOSECONDS};
+static const struct record_about about_nothing;
 
-    return duration_text(buf, size, &clock, trace_clock_round_up(ns));
-}
+static const struct record_about *const abouts[] = {
+    [RECORD_BESIDE] = &about_nothing,         [RECORD_PROGRAM] = &record_about_program,
+    [RECORD_QEMU] = &record_about_vm,         [RECORD_RINGS] = &record_about_rings,
+    [RECORD_RUNNING_QEMU] = &record_about_vm, [RECORD_VMMS] = &record_about_vmms,
+};
 
-const char *record_lost_text(uint64_t lost, bool is_open, char buf[static RECORD_LOST_MAX])
+/* What is recorded beside these, in the order in which it is started. */
+static int (*const besides[])(struct record_run *run) = {
+    record_live_add, record_host_add, record_guests_add, record_xen_add, record_percpu_add,
+};
+
+/* Where the trace goes: what was given, or a name made of this moment, into BUF. NULL: nowhere. */
+static const char *choose_output(const struct record_plan *plan, char *buf, size_t size)
 {
-    if (is_open && lost == 0)
-        return "an unknown number lost";
-    snprintf(buf, RECORD_LOST_MAX, "%s%" PRIu64 " lost", is_open ? "at least " : "", lost);
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (plan->output || plan->kind == RECORD_BESIDE)
+        return plan->output;
+    if (!localtime_r(&now, &tm) || strftime(buf, size, "strata-%Y%m%d-%H%M%S", &tm) == 0)
+        snprintf(buf, size, "strata-%ld", (long)getpid());
+    /* Another one that began in the same second has that name. */
+    if (access(buf, F_OK) == 0)
+        snprintf(buf + strlen(buf), size - strlen(buf), "-%ld", (long)getpid());
     return buf;
 }
 
-void record_run_tell_length(const struct record_run *run, double seconds)
+/* The subject is known, and the signals are caught. An exit status. */
+static int add_and_record(struct record_run *run)
 {
-    cli_message("strata: %.1f seconds were recorded into %s", seconds, run->dir);
+    const struct record_about *about = run->about;
+    /* The virtual machine of a single guest. */
+    pid_t vmm = run->subject.kind == RECORD_VMMS ? run->subject.pid : 0;
+    struct error error = {0};
+    int status = about->prepare ? about->prepare(run) : EXIT_SUCCESS;
+    int r;
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    r = plan_guest_list_new(run->plan, vmm, &run->guests, &error);
+    if (r < 0)
+        return record_run_failed(run->plan, &error, r);
+    for (size_t i = 0; i < ARRAY_SIZE(besides) && status == EXIT_SUCCESS; i++)
+        status = besides[i](run);
+    run->dir = choose_output(run->plan, run->name, sizeof run->name);
+    if (status == EXIT_SUCCESS && about->add)
+        status = about->add(run);
+    if (status != EXIT_SUCCESS)
+        return status;
+    status = record(run);
+    return about->exit_status ? about->exit_status(run, status) : status;
 }
 
-bool record_run_has_others(const struct record_run *run, const struct record_item *item)
-{
-    struct arena arena = {0};
-    bool any = false;
-
-    for (unsigned i = 0; i < run->n; i++) {
-        const struct recorder *recorder = run->items[i].recorder;
-        struct recorder_sources sources = {0};
-
-        if ((!item || recorder != item->recorder) && recorder->ops->sources &&
-            recorder->ops->sources(recorder, &arena, &sources) >= 0)
-            any |= sources.n > 0;
-    }
-    arena_done(&arena);
-    return any;
-}
-
-void record_run_done(struct record_run *run)
+static void run_done(struct record_run *run)
 {
     for (unsigned i = 0; i < run->n; i++) {
         struct record_item *item = &run->items[i];
@@ -310,12 +298,48 @@ void record_run_done(struct record_run *run)
     if (run->metrics && !run->metrics->recording)
         run->metrics->ops->free(run->metrics);
     recording_free(run->recording);
-    record_triggers_free(run->triggers);
     for (unsigned i = 0; i < run->n; i++)
         if (run->items[i].free)
             run->items[i].free(run->items[i].userdata);
     free(run->items);
-    record_guests_free(run->guests);
-    *run = (struct record_run){.signals = run->signals};
+    plan_guest_list_free(run->guests);
+    if (run->about && run->about->free)
+        run->about->free(run->userdata);
     stop_signals_close(&run->signals);
+}
+
+int record_run(struct record_plan *plan)
+{
+    struct record_run run = {.plan = plan};
+    struct error error = {0};
+    bool is_unread = false;
+    int status, r;
+
+    plan->environment = (struct plan_environment){
+        .path = getenv("PATH"),
+        .runtime = getenv("XDG_RUNTIME_DIR"),
+        .trace = getenv("STRATA_TRACE"),
+        .passes = output_locale(),
+    };
+    if (plan->kind == RECORD_LIBVIRT || plan->kind == RECORD_ATTACHED)
+        plan->libvirt_uri = cmd_libvirt_uri(plan->libvirt_uri);
+    r = record_subject_find(plan, &run.subject, &error);
+    if (r < 0) {
+        status = record_run_failed(plan, &error, r);
+        record_subject_done(&run.subject);
+        return status;
+    }
+    run.about = abouts[run.subject.kind];
+    r = stop_signals_open(run.about->keeps_ignored, &run.signals);
+    if (r < 0) {
+        cli_error("cannot catch signals: %s", strerror(-r));
+        status = EXIT_FAILURE;
+    } else {
+        cmd_raise_files(); /* a file for each ring, and for each CPU of each kernel */
+        status = add_and_record(&run);
+        is_unread = record_live_is_unread(&run);
+        run_done(&run);
+    }
+    record_subject_done(&run.subject);
+    return is_unread ? cli_output_error(-EPIPE) : status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/listen.h"
+#include "base/listen.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/record/metrics.h"
+#include "record/watch/metrics_recorder.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "cli/duration.h"
-#include "cmd/cmd.h"
-#include "cmd/record/metrics_collect.h"
-#include "cmd/record/watch.h"
+#include "base/listen.h"
 #include "metrics/file.h"
 #include "metrics/http.h"
 #include "record/recording.h"
+#include "record/watch/metrics_collector.h"
 #include "record/watch_process.h"
-#include "serve/listen.h"
 #include "watch/families_feed.h"
 
 /* How often the file is written: monitoring systems read it no more often. */
@@ -24,31 +21,16 @@
 /* How often it is looked at then. */
 #define LOOK_INTERVAL_NS (NSEC_PER_SEC / 20)
 
-#define MEMBER(m) offsetof(struct record_metrics_options, m)
-
-const struct cli_option record_metrics_options[] = {
-    {OPTION_STRING, 0, "metrics", "[ADDR:]PORT",
-     "serve metrics for Prometheus, at /metrics (ADDR: this\nmachine only; PORT 0: a free one)",
-     MEMBER(listen)},
-    {OPTION_STRING, 0, "metrics-file", "FILE",
-     "write metrics for node_exporter's textfile collector", MEMBER(file)},
-    {OPTION_PARSED, 0, "metrics-period", "SECONDS",
-     "how often exits, stolen time and latencies are\ncounted (10; 0: never)", MEMBER(period), NULL,
-     duration_parse},
-    {OPTION_END},
-};
-
 struct metrics_recorder {
     struct recorder recorder;
-    struct record_metrics_options options;
+    struct metrics_recorder_settings settings;
     struct metrics *metrics;
-    struct record_collector *collector;
-    void (*collect)(void *userdata);
-    void *userdata;
-    struct metrics_server *server; /* NULL: none */
-    uint64_t write_at;             /* the file */
-    bool was_there;                /* the file, before the recording */
-    bool is_failure_reported;      /* of writing it */
+    struct metrics_collector *collector;
+    struct metrics_server *server;                      /* NULL: none */
+    char address[sizeof((struct listeners *)0)->shown]; /* of that */
+    uint64_t write_at;                                  /* the file */
+    bool was_there;                                     /* the file, before the recording */
+    bool is_failure_reported;                           /* of writing it */
     /* Of analyses. */
     struct families_reader *reader; /* NULL: none */
     const struct record_watch *watch;
@@ -67,20 +49,18 @@ static void collect(void *userdata)
 {
     struct metrics_recorder *self = userdata;
 
-    record_collector_run(self->collector, self->recorder.recording);
+    metrics_collector_run(self->collector, self->recorder.recording);
     if (self->reader)
         families_reader_collect(self->reader, clock_ns(CLOCK_MONOTONIC));
-    if (self->collect)
-        self->collect(self->userdata);
 }
 
 static int write_file(struct metrics_recorder *self, struct error *error)
 {
-    if (!self->options.file)
+    if (!self->settings.file)
         return 0;
     collect(self);
     self->write_at = clock_ns(CLOCK_MONOTONIC) + FILE_INTERVAL_NS;
-    return metrics_write_file(self->metrics, self->options.file, error);
+    return metrics_write_file(self->metrics, self->settings.file, error);
 }
 
 /* A disk that is full may have room later: the recording goes on, and the next write tries again. */
@@ -117,7 +97,7 @@ static void problem(void *userdata, unsigned index, const char *text)
     recorder_report(&self->recorder, "metrics of analyses: %s", text);
 }
 
-void record_metrics_line(void *userdata, const char *line, size_t len)
+void metrics_recorder_line(void *userdata, const char *line, size_t len)
 {
     struct metrics_recorder *self = self_of(userdata);
     char text[FAMILIES_LINE_MAX];
@@ -135,7 +115,7 @@ static void other(void *userdata, const char *line, size_t len)
 {
     struct metrics_recorder *self = userdata;
 
-    record_metrics_line(&self->recorder, line, len);
+    metrics_recorder_line(&self->recorder, line, len);
 }
 
 static int start_process(struct metrics_recorder *self, struct error *error)
@@ -179,7 +159,7 @@ static int start(struct recorder *recorder, struct error *error)
     struct metrics_recorder *self = self_of(recorder);
     int r = self->watch ? start_process(self, error) : 0;
 
-    self->was_there = self->options.file && access(self->options.file, F_OK) == 0;
+    self->was_there = self->settings.file && access(self->settings.file, F_OK) == 0;
     if (r >= 0)
         r = write_file(self, error);
     if (r < 0) {
@@ -200,7 +180,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
         recorder_wait_fd(wait, fds[i], POLLIN);
     if (timeout != UINT64_MAX)
         recorder_wait_until(wait, clock_ns(CLOCK_MONOTONIC) + timeout);
-    if (self->options.file)
+    if (self->settings.file)
         recorder_wait_until(wait, self->write_at);
     if (self->process)
         watch_process_poll(self->process, wait);
@@ -222,7 +202,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
         metrics_server_run(self->server);
     if (self->process)
         watch_process_step(self->process, now);
-    if (self->options.file && now >= self->write_at)
+    if (self->settings.file && now >= self->write_at)
         rewrite_file(self);
     return recording_is_under_way(recorder->recording) || !has_read_rest(self, now);
 }
@@ -248,7 +228,7 @@ static int finish(struct recorder *recorder, struct error *error)
     self->server = NULL;
     watch_process_free(self->process);
     self->process = NULL;
-    if (self->options.file)
+    if (self->settings.file)
         rewrite_file(self);
     return 0;
 }
@@ -257,8 +237,8 @@ static void discard(struct recorder *recorder)
 {
     struct metrics_recorder *self = self_of(recorder);
 
-    if (self->options.file && !self->was_there)
-        (void)unlink(self->options.file);
+    if (self->settings.file && !self->was_there)
+        (void)unlink(self->settings.file);
 }
 
 static void free_recorder(struct recorder *recorder)
@@ -268,7 +248,7 @@ static void free_recorder(struct recorder *recorder)
     metrics_server_free(self->server);
     watch_process_free(self->process);
     families_reader_free(self->reader);
-    record_collector_free(self->collector);
+    metrics_collector_free(self->collector);
     metrics_free(self->metrics);
     free(self);
 }
@@ -283,11 +263,11 @@ static const struct recorder_ops ops = {
     .free = free_recorder,
 };
 
-/* ---- For the command ---- */
+/* ---- Making it ---- */
 
 static int open_server(struct metrics_recorder *self, struct error *error)
 {
-    const char *where = self->options.listen;
+    const char *where = self->settings.listen;
     struct listeners listeners = {0};
     int r = listeners_open(where, &listeners, error);
 
@@ -306,74 +286,51 @@ static int open_server(struct metrics_recorder *self, struct error *error)
         listeners_close(&listeners);
         return r;
     }
-    cli_message("metrics: http://%s/metrics", listeners.shown);
+    snprintf(self->address, sizeof self->address, "%s", listeners.shown);
     return 0;
 }
 
-int record_metrics_check(const struct record_metrics_options *options)
+int metrics_recorder_new(const struct metrics_recorder_settings *settings, struct recorder **ret,
+                         struct error *error)
 {
-    struct error error = {0};
-
-    if (options->listen && listeners_check(options->listen, &error) < 0)
-        return cli_usage_error("record", "--metrics: %s", error.what);
-    return EXIT_SUCCESS;
-}
-
-int record_metrics_new(const struct record_metrics_options *options, struct recorder **ret)
-{
-    struct metrics_recorder *self;
-    struct error error = {0};
+    struct metrics_recorder *self = calloc(1, sizeof *self);
     int r;
 
-    *ret = NULL;
-    if (!options->listen && !options->file)
-        return EXIT_SUCCESS;
-    self = calloc(1, sizeof *self);
     if (!self)
-        return cli_no_memory();
+        return -ENOMEM;
     self->recorder.ops = &ops;
     self->recorder.name = "metrics";
     self->recorder.is_service = true;
-    self->options = *options;
+    self->settings = *settings;
     r = metrics_new(&self->metrics);
     if (r >= 0)
-        r = record_collector_new(self->metrics, &self->collector);
-    if (r < 0)
-        r = error_set(&error, r, NULL, "out of memory");
-    if (r >= 0 && options->listen)
-        r = open_server(self, &error);
+        r = metrics_collector_new(self->metrics, &self->collector);
+    if (r >= 0 && settings->listen)
+        r = open_server(self, error);
     if (r < 0) {
-        cli_print_error(&error);
         free_recorder(&self->recorder);
-        return EXIT_FAILURE;
+        return r;
     }
     *ret = &self->recorder;
-    return EXIT_SUCCESS;
+    return 0;
 }
 
-int record_metrics_watch(struct recorder *recorder, const struct record_watch *watch,
-                         const struct recorder *elsewhere)
+const char *metrics_recorder_address(const struct recorder *recorder)
+{
+    const struct metrics_recorder *self =
+        const_container_of(recorder, struct metrics_recorder, recorder);
+
+    return *self->address ? self->address : NULL;
+}
+
+int metrics_recorder_watch(struct recorder *recorder, const struct record_watch *watch,
+                           const struct recorder *elsewhere)
 {
     struct metrics_recorder *self = self_of(recorder);
+    int r = families_reader_new(self->metrics, &self->reader);
 
-    if (families_reader_new(self->metrics, &self->reader) < 0)
-        return cli_no_memory();
     self->elsewhere = elsewhere;
     if (!elsewhere)
         self->watch = watch;
-    return EXIT_SUCCESS;
-}
-
-struct metrics *record_metrics_set(struct recorder *recorder)
-{
-    return self_of(recorder)->metrics;
-}
-
-void record_metrics_on_collect(struct recorder *recorder, void (*collect_more)(void *userdata),
-                               void *userdata)
-{
-    struct metrics_recorder *self = self_of(recorder);
-
-    self->collect = collect_more;
-    self->userdata = userdata;
+    return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/record/watch.h"
+#include "record/watch/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>

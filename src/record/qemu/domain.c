@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/libvirt_domain.h"
+#include "record/qemu/domain.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "record/qemu/process.h"
-
-int libvirt_find_domain(const char *uri, const char *word, struct libvirt_domain **ret,
-                        struct error *error)
-{
-    if (!uri)
-        uri = getenv("LIBVIRT_DEFAULT_URI");
-    /* A running domain has a daemon: none is started to look for one. */
-    (void)setenv("LIBVIRT_AUTOSTART", "0", 1);
-    return libvirt_domain_open(uri && *uri ? uri : NULL, word, ret, error);
-}
-
 /* The directory of a domain has its number in its name: "domain-3-web". */
-bool libvirt_domain_is(const struct libvirt_domain *domain, const struct qemu_process *running)
+bool qemu_domain_is(const struct libvirt_domain *domain, const struct qemu_process *running)
 {
     const char *slash = running->libvirt ? strrchr(running->libvirt, '/') : NULL;
     char start[32];
@@ -29,16 +16,16 @@ bool libvirt_domain_is(const struct libvirt_domain *domain, const struct qemu_pr
     return !slash || strncmp(slash, start, strlen(start)) == 0;
 }
 
-int libvirt_find_domain_of(const char *uri, const struct qemu_process *running,
-                           struct libvirt_domain **ret, struct error *error)
+int qemu_domain_find(const char *uri, const struct qemu_process *running,
+                     struct libvirt_domain **ret, struct error *error)
 {
     _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;
     const char *name = running->name ? running->name : "";
     struct error why = {0};
     char text[512];
-    int r = running->uuid ? libvirt_find_domain(uri, running->uuid, &domain, &why) : -ENOENT;
+    int r = running->uuid ? libvirt_domain_open(uri, running->uuid, &domain, &why) : -ENOENT;
 
-    if (r >= 0 && !libvirt_domain_is(domain, running))
+    if (r >= 0 && !qemu_domain_is(domain, running))
         r = error_set(&why, -ENOENT, libvirt_domain_uri(domain), "its domain is another process");
     if (r >= 0) {
         *ret = TAKE_PTR(domain);

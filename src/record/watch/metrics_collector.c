@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/record/metrics_collect.h"
+#include "record/watch/metrics_collector.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,6 @@
 
 #include "base/clock_ns.h"
 #include "base/fd.h"
-#include "cmd/record/guests.h"
 #include "record/triggers.h"
 #include "tracedir/host.h"
 #include "tracedir/machine.h"
@@ -23,7 +22,7 @@
 enum { EVENTS, LOST, BYTES, N_TOTALS };
 enum { SAVED, FAILED, SUPPRESSED, N_OUTCOMES };
 
-struct record_collector {
+struct metrics_collector {
     struct metric_family *start_time, *wakeups, *problems;
     struct metric_family *totals[N_TOTALS];
     struct metric_family *running, *complete, *clock_error;
@@ -46,10 +45,10 @@ static const char *const outcome_label[] = {"outcome"};
 
 /* ---- Families ---- */
 
-int record_collector_new(struct metrics *metrics, struct record_collector **ret)
+int metrics_collector_new(struct metrics *metrics, struct metrics_collector **ret)
 {
     static const char *const version[] = {STRATA_VERSION};
-    struct record_collector *collector = calloc(1, sizeof *collector);
+    struct metrics_collector *collector = calloc(1, sizeof *collector);
     struct metric_family *build = NULL;
     struct metric_sample *sample;
     int r = 0;
@@ -147,7 +146,7 @@ int record_collector_new(struct metrics *metrics, struct record_collector **ret)
     return 0;
 }
 
-void record_collector_free(struct record_collector *collector)
+void metrics_collector_free(struct metrics_collector *collector)
 {
     if (!collector)
         return;
@@ -162,10 +161,10 @@ static const char *get_machine(const struct manifest_source *source,
                                const struct recorder *recorder, const char *machine)
 {
     if (strcmp(source->layer, "guest") == 0)
-        return *machine && strcmp(recorder->name, RECORD_GUEST_OF_QEMU) == 0 ? machine
-                                                                             : recorder->name;
+        return *machine && strcmp(recorder->name, MACHINE_GUEST_OF_QEMU) == 0 ? machine
+                                                                              : recorder->name;
     if (machine_is_vm(source))
-        return source->vmm->version ? RECORD_GUEST_OF_QEMU : source->name;
+        return source->vmm->version ? MACHINE_GUEST_OF_QEMU : source->name;
     return source->host && source->host->name ? source->host->name : "";
 }
 
@@ -259,7 +258,7 @@ static void set_gauge(struct metric_family *family, const char *const *values, d
         metric_set(sample, v);
 }
 
-static void collect_sources(struct record_collector *collector, int dir,
+static void collect_sources(struct metrics_collector *collector, int dir,
                             const struct recorder *recorder, const struct recorder_sources *sources,
                             const struct recorder_labels *labels)
 {
@@ -281,7 +280,7 @@ static void collect_sources(struct record_collector *collector, int dir,
         set_gauge(collector->clock_error, labels->values, error / NS_PER_S);
 }
 
-static void collect_totals(struct record_collector *collector, unsigned i, int dir,
+static void collect_totals(struct metrics_collector *collector, unsigned i, int dir,
                            const struct recorder *recorder, const struct recorder_sources *sources,
                            const struct recorder_labels *labels)
 {
@@ -308,7 +307,7 @@ static void collect_totals(struct record_collector *collector, unsigned i, int d
 }
 
 /* Room for what N recorders said last. */
-static bool reserve_last(struct record_collector *collector, unsigned n)
+static bool reserve_last(struct metrics_collector *collector, unsigned n)
 {
     double(*bigger)[N_TOTALS];
 
@@ -340,8 +339,9 @@ static void find_machine(struct recorder_sources *const sources, unsigned n, cha
         buf[0] = '\0';
 }
 
-static void collect_recording(struct record_collector *collector, const struct recording *recording,
-                              struct recorder *const *recorders, unsigned n)
+static void collect_recording(struct metrics_collector *collector,
+                              const struct recording *recording, struct recorder *const *recorders,
+                              unsigned n)
 {
     double wakeups = (double)recording_wakeups(recording);
     struct metric_sample *sample;
@@ -354,7 +354,7 @@ static void collect_recording(struct record_collector *collector, const struct r
     set_gauge(collector->problems, NULL, n_problems);
 }
 
-static void collect_triggers(struct record_collector *collector, struct recorder *const *recorders,
+static void collect_triggers(struct metrics_collector *collector, struct recorder *const *recorders,
                              unsigned n)
 {
     static const char *const names[] = {
@@ -379,7 +379,7 @@ static void collect_triggers(struct record_collector *collector, struct recorder
             metric_add_since(sample, outcomes[j], &collector->last_outcomes[j]);
 }
 
-void record_collector_run(struct record_collector *collector, const struct recording *recording)
+void metrics_collector_run(struct metrics_collector *collector, const struct recording *recording)
 {
     unsigned n;
     struct recorder *const *recorders = recording_recorders(recording, &n);

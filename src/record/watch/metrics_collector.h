@@ -6,10 +6,10 @@
 #include "metrics/metrics.h"
 #include "record/recording.h"
 
-struct record_collector;
+struct metrics_collector;
 
 /* Adds the families to METRICS, which is borrowed. -ENOMEM. */
-int record_collector_new(struct metrics *metrics, struct record_collector **ret);
+int metrics_collector_new(struct metrics *metrics, struct metrics_collector **ret);
 /* Brings them up to date with RECORDING. A counter never goes back, whatever the recorders say. */
-void record_collector_run(struct record_collector *collector, const struct recording *recording);
-void record_collector_free(struct record_collector *collector);
+void metrics_collector_run(struct metrics_collector *collector, const struct recording *recording);
+void metrics_collector_free(struct metrics_collector *collector);

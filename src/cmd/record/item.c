@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kinds of recordings call. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/record/run.h"
+#include "event/clock.h"
+#include "trace/clocks.h"
+
+int record_run_failed(const struct record_plan *plan, struct error *error, int r)
+{
+    if (r == -RECORD_MISUSE)
+        return cli_usage_error(plan->verb, "%s", error->what);
+    return cli_print_failure(error, r);
+}
+
+int record_run_add(struct record_run *run, const struct record_item *item)
+{
+    struct record_item *bigger = realloc(run->items, (run->n + 1) * sizeof *bigger);
+
+    if (bigger) {
+        run->items = bigger;
+        run->items[run->n++] = *item;
+        return EXIT_SUCCESS;
+    }
+    item->recorder->ops->free(item->recorder);
+    if (item->free)
+        item->free(item->userdata);
+    return cli_no_memory();
+}
+
+bool record_run_is_void(const struct record_run *run)
+{
+    /* With these, the directory may have snapshots. */
+    if (!run->dir || run->plan->restarts || record_plan_has_flight(run->plan))
+        return false;
+    for (unsigned i = 0; i < run->n; i++) {
+        const struct record_item *item = &run->items[i];
+
+        if (item->is_void && item->is_void(item))
+            return !record_run_has_others(run, item);
+    }
+    return false;
+}
+
+FILE *record_run_summary_file(const struct record_run *run)
+{
+    return run->plan->live.on || run->plan->kind == RECORD_COMMAND ? stderr : stdout;
+}
+
+const char *record_error_text(char *buf, size_t size, int64_t ns)
+{
+    static const struct clock clock = {"", NANOSECONDS};
+
+    return duration_text(buf, size, &clock, trace_clock_round_up(ns));
+}
+
+const char *record_lost_text(uint64_t lost, bool is_open, char buf[static RECORD_LOST_MAX])
+{
+    if (is_open && lost == 0)
+        return "an unknown number lost";
+    snprintf(buf, RECORD_LOST_MAX, "%s%" PRIu64 " lost", is_open ? "at least " : "", lost);
+    return buf;
+}
+
+void record_run_tell_length(const struct record_run *run, double seconds)
+{
+    cli_message("strata: %.1f seconds were recorded into %s", seconds, run->dir);
+}
+
+bool record_run_has_others(const struct record_run *run, const struct record_item *item)
+{
+    struct arena arena = {0};
+    bool any = false;
+
+    for (unsigned i = 0; i < run->n; i++) {
+        const struct recorder *recorder = run->items[i].recorder;
+        struct recorder_sources sources = {0};
+
+        if ((!item || recorder != item->recorder) && recorder->ops->sources &&
+            recorder->ops->sources(recorder, &arena, &sources) >= 0)
+            any |= sources.n > 0;
+    }
+    arena_done(&arena);
+    return any;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/plan/conditions.h"
+
+#include <string.h>
+
+#include "analysis/condition.h"
+#include "base/glob.h"
+#include "base/suggest.h"
+#include "control/qmp_events.h"
+#include "record/trigger_limits.h"
+#include "schema/trace_events/qemu_class.h"
+
+/* --snapshots-size, where it is not given; and at least so many of what --flight keeps. */
+#define SIZE_DEFAULT ((uint64_t)4 << 30)
+#define SIZE_DEFAULT_FLIGHTS 2u
+
+/* ---- Parsed ---- */
+
+static bool exit_matches(const void *condition, int status)
+{
+    return watch_exit_matches(condition, status);
+}
+
+static struct trigger to_trigger(const struct watch_condition *condition)
+{
+    struct trigger trigger = {.kind = TRIGGER_WATCHED, .text = condition->text};
+
+    switch (condition->kind) {
+    case WATCH_QMP:
+        trigger.kind = TRIGGER_QMP;
+        trigger.event = condition->qmp.event;
+        break;
+    case WATCH_EXIT:
+        trigger.kind = TRIGGER_EXIT;
+        trigger.matches = condition->exit.relation == WATCH_ANY ? NULL : exit_matches;
+        trigger.condition = condition;
+        break;
+    case WATCH_SIGNAL:
+        trigger.kind = TRIGGER_SIGNAL;
+        trigger.signal = condition->signal;
+        break;
+    case WATCH_AT:
+        trigger.kind = TRIGGER_TIME;
+        trigger.second =
+            condition->at.hour * 3600 + condition->at.minute * 60 + condition->at.second;
+        break;
+    default: break;
+    }
+    return trigger;
+}
+
+static int parse(struct plan_triggers *triggers, struct error *error)
+{
+    unsigned n = triggers->conditions.n;
+
+    if (n == 0)
+        return 0;
+    triggers->items = arena_alloc(&triggers->arena, n * sizeof *triggers->items);
+    triggers->triggers = arena_alloc(&triggers->arena, n * sizeof *triggers->triggers);
+    if (!triggers->items || !triggers->triggers)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        struct error why = {0};
+        int r = watch_condition_parse(triggers->conditions.items[i], &triggers->arena,
+                                      &triggers->items[i], &why);
+
+        if (r < 0)
+            return r == -EINVAL ? record_misuse(error, "--on: %s", why.what) : r;
+        triggers->triggers[i] = to_trigger(&triggers->items[i]);
+        triggers->needs_events |= watch_condition_needs_events(&triggers->items[i]);
+    }
+    return 0;
+}
+
+int plan_conditions_make(struct record_plan *plan, struct error *error)
+{
+    static const struct record_plan defaults = RECORD_PLAN_DEFAULT;
+    struct plan_triggers *triggers = &plan->triggers;
+    unsigned n = triggers->conditions.n;
+    const struct {
+        bool is_given;
+        const char *option;
+    } with_on[] = {
+        {triggers->after != defaults.triggers.after, "--after"},
+        {triggers->command, "--then"},
+        {triggers->per_hour != defaults.triggers.per_hour, "--snapshots-per-hour"},
+        {triggers->size > 0, "--snapshots-size"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(with_on); i++)
+        if (with_on[i].is_given && n == 0)
+            return record_misuse(error, "%s requires --on", with_on[i].option);
+    if (n > 0 && !record_plan_has_flight(plan))
+        return record_misuse(error, "--on requires --flight");
+    if (n > TRIGGERS_MAX)
+        return record_misuse(error, "--on is given %u times; at most %u conditions are watched", n,
+                             TRIGGERS_MAX);
+    if (triggers->per_hour < 1 || triggers->per_hour > TRIGGER_PER_HOUR_MAX)
+        return record_misuse(error, "--snapshots-per-hour is between 1 and %u",
+                             TRIGGER_PER_HOUR_MAX);
+    return parse(triggers, error);
+}
+
+/* A QEMU may have events that are not known here. */
+const char *plan_condition_unknown_event(const struct watch_condition *condition,
+                                         const char **ret_similar)
+{
+    const char *event = condition->kind == WATCH_QMP ? condition->qmp.event : NULL;
+
+    for (size_t i = 0; event && qmp_events[i]; i++)
+        if (strcmp(event, qmp_events[i]) == 0)
+            return NULL;
+    if (event)
+        *ret_similar = suggest_find(event, strlen(event), qmp_events);
+    return event;
+}
+
+/* ---- Whether they can be met ---- */
+
+/* Why CONDITION cannot be met; NULL: it can. */
+static const char *why_not(const struct watch_condition *condition, enum record_kind kind)
+{
+    if (condition->kind == WATCH_QMP && kind == RECORD_ATTACHED)
+        return "the monitor of a QEMU that runs already serves one client at a time, and is left "
+               "to others; start QEMU by strata record, or use --libvirt";
+    if (condition->kind == WATCH_QMP && kind != RECORD_QEMU && kind != RECORD_LIBVIRT)
+        return "only QEMU has these events";
+    if (condition->kind == WATCH_EXIT && kind == RECORD_BESIDE)
+        return "no process is recorded that could end";
+    if (condition->kind == WATCH_EXIT && condition->exit.relation != WATCH_ANY &&
+        kind != RECORD_PROGRAM && kind != RECORD_QEMU)
+        return "the exit status of a process that strata record has not started is not known; use "
+               "'exit'";
+    return NULL;
+}
+
+int plan_conditions_check(const struct record_plan *plan, enum record_kind kind,
+                          struct error *error)
+{
+    for (unsigned i = 0; i < plan->triggers.conditions.n; i++) {
+        const struct watch_condition *condition = &plan->triggers.items[i];
+        const char *why = why_not(condition, kind);
+
+        if (why)
+            return record_misuse(error, "--on '%s': %s", condition->text, why);
+    }
+    return 0;
+}
+
+/* ---- Events of QEMU ---- */
+
+/* The pattern of an event of QEMU alone, as CONDITION has it; NULL: it is not about one. */
+static const char *vmm_pattern(const struct watch_condition *condition)
+{
+    const char *pattern = condition->kind == WATCH_EVENT ? condition->event.pattern : "";
+
+    return strncmp(pattern, "vmm:", 4) == 0 ? pattern + 4 : NULL;
+}
+
+static bool has_match(const char *const *events, const char *pattern)
+{
+    for (; *events; events++)
+        if (glob_match(pattern, *events))
+            return true;
+    return false;
+}
+
+/* Whether TEXT can be a condition on EVENT, or that is not known: 1; 0, with ERROR, if that was empty; -ENOMEM. */
+static int check_fields(const char *text, const struct qemu_event *event, struct error *error)
+{
+    struct catalogue catalogue = {0};
+    struct arena arena = {0};
+    const struct origin *origin =
+        catalogue_add_origin(&catalogue, &(struct origin){.layer = LAYER_VMM});
+    struct condition *condition;
+    struct event_class *class = NULL;
+    struct error why = {0};
+    int r = origin ? qemu_class_add(&catalogue, event, origin, 0, 0, &class) : -ENOMEM;
+
+    if (r >= 0)
+        r = condition_compile(text, class, &arena, &condition, &why);
+    if (r == -EINVAL)
+        error_set(error, r, NULL, "%s: %s", event->name, why.what);
+    arena_done(&arena);
+    catalogue_done(&catalogue);
+    return r == -EINVAL ? 0 : r == -ENOMEM ? r : 1;
+}
+
+static void skip_problem(void *arg, const struct declaration_problem *problem)
+{
+    (void)arg;
+    (void)problem;
+}
+
+/* That CONDITION, which names fields, can be met by an event that PATTERN matches, as far as its declaration is known. -EINVAL
+ * with ERROR; -ENOMEM. */
+static int check_vmm_fields(const struct watch_condition *condition, const char *pattern,
+                            const char *path, struct error *error)
+{
+    struct declarations declarations = {0};
+    struct qemu_events events = {0};
+    struct error unread = {0};
+    bool can_be_met = false;
+    int r = declarations_read(&declarations, path, skip_problem, NULL, &unread);
+
+    /* What is declared wrongly is not known; nor is anything where the file cannot be read. */
+    r = r == -ENOMEM ? r : qemu_events_init(&declarations, &events);
+    for (unsigned i = 0; i < events.n_events && r >= 0 && !can_be_met; i++) {
+        if (!glob_match(pattern, events.events[i].name))
+            continue;
+        r = check_fields(condition->event.condition, &events.events[i], error);
+        can_be_met = r > 0;
+    }
+    qemu_events_done(&events);
+    declarations_done(&declarations);
+    return r < 0 ? r : can_be_met ? 0 : error->code;
+}
+
+int plan_conditions_add_vmm(const struct record_plan *plan, const char *const *events,
+                            const char *declarations, struct strings *patterns, struct error *error)
+{
+    for (unsigned i = 0; i < plan->triggers.conditions.n; i++) {
+        const struct watch_condition *condition = &plan->triggers.items[i];
+        const char *pattern = vmm_pattern(condition);
+        struct error why = {0};
+        int r = 0;
+
+        if (!pattern)
+            continue;
+        if (!has_match(events, pattern)) {
+            const char *similar = suggest_pattern(pattern, events);
+
+            return error_set(error, -ENOENT, NULL, "--on '%s': this QEMU has no event '%s'%s%s%s",
+                             condition->text, pattern, similar ? "; did you mean '" : "",
+                             similar ? similar : "", similar ? "'?" : "");
+        }
+        if (declarations && condition->event.condition)
+            r = check_vmm_fields(condition, pattern, declarations, &why);
+        if (r == -EINVAL)
+            return error_set(error, r, NULL, "--on '%s': %s", condition->text, why.what);
+        if (r >= 0)
+            r = strings_add(patterns, pattern);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+struct trigger_recorder_settings plan_conditions_settings(const struct record_plan *plan)
+{
+    const struct plan_triggers *triggers = &plan->triggers;
+    uint64_t size = MAX(SIZE_DEFAULT, SIZE_DEFAULT_FLIGHTS * plan->flight.bytes);
+
+    return (struct trigger_recorder_settings){
+        .triggers = triggers->triggers,
+        .n = triggers->conditions.n,
+        .after_ns = triggers->after,
+        .per_hour = (unsigned)triggers->per_hour,
+        .size = triggers->size ? triggers->size : size,
+        .command = triggers->command,
+    };
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Which events of a kernel are recorded: of a QEMU's guest, of this machine. Guests at endpoints: record/plan/guests.h. */
+
+#include "record/kernel/guests.h"
+#include "record/plan/plan.h"
+
+/* Bytes of each CPU's buffer where none are given. */
+#define PLAN_KERNEL_BUFFER (UINT64_C(4) << 20)
+
+struct plan_kernel {
+    struct guest_event *items;
+    struct strings words;
+    struct trace_config trace; /* points into the above */
+};
+
+/* plan->guest or plan->host (IS_HOST), names of events with commas between, which is cut up, and what the plan needs;
+ * without either, what is usual. Of this machine's needed and usual ones those that are there. */
+int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_kernel *ret,
+                     struct error *error);
+void plan_kernel_done(struct plan_kernel *kernel);
+/* What is usual, whether or not it is there: *RET_N patterns. */
+const char *const *plan_kernel_usual(bool is_host, unsigned *ret_n);
+
+/* The program strata-agent, for this machine's: beside strata, or to be found in PATH. Returns BUF, or a
+ * constant. */
+const char *plan_kernel_agent(char *buf, size_t size);

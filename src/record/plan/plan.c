@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/plan/plan.h"
+
+#include <string.h>
+
+#include "base/listen.h"
+#include "record/plan/conditions.h"
+#include "record/plan/guests.h"
+#include "record/plan/kernel.h"
+
+/* Of Xen's and percpu's, which count their pages in 16 bits. */
+#define BUFFER_SIZE_MAX ((uint64_t)UINT16_MAX * 4096)
+#define POLL_MAX_MS 3600000u
+
+int record_plan_refuse_guest(const struct record_plan *plan, const char *command,
+                             struct error *error)
+{
+    if (command)
+        return record_misuse(error, "--guest without an endpoint is for QEMU; '%s' is not QEMU",
+                             command);
+    return record_misuse(error,
+                         "--guest requires an endpoint, not '%s' (examples: "
+                         "web=/run/vm/web.agent, web=tcp:10.0.0.2:4727)",
+                         plan->guest);
+}
+
+/* ---- Checks ---- */
+
+/* Options that would do nothing without another one. */
+static int check_requirements(const struct record_plan *plan, struct error *error)
+{
+    const struct plan_guests *guests = &plan->guests;
+    const struct plan_buffers *buffers = &plan->buffers;
+    const struct plan_live *live = &plan->live;
+    bool has_guests = plan_guests_are_given(guests);
+    bool has_buffers = record_plan_has_buffers(plan);
+    bool has_kernels = has_guests || plan->guest || plan->host;
+    bool is_running = plan->attach || plan->domains.n > 0;
+    const struct {
+        bool given, met;
+        const char *option, *required;
+    } requirements[] = {
+        {live->format, live->on, "--format", "--live"},
+        {live->spreadsheet, live->on && live->format == PLAN_LIVE_CSV, "--spreadsheet",
+         "--live --format=csv"},
+        {plan->host_threads, plan->host, "--host-threads", "--host"},
+        {plan->restarts, plan->output, "--restart", "--output=DIR"},
+        {plan->keep, plan->attach, "--keep-rings", "--attach"},
+        {guests->events.n > 0, has_guests, "--guest-event", "--guest=ENDPOINT"},
+        {guests->filters.n > 0, has_guests, "--filter", "--guest=ENDPOINT"},
+        {guests->kvms.n > 0, has_guests, "--kvm", "--guest=ENDPOINT"},
+        {guests->key, has_guests, "--key", "--guest=ENDPOINT"},
+        {guests->clock, has_guests, "--clock", "--guest=ENDPOINT"},
+        {guests->queue > 0, has_guests, "--queue-size", "--guest=ENDPOINT"},
+        {guests->level > 0, has_guests, "--compress", "--guest=ENDPOINT"},
+        {guests->kallsyms, has_guests, "--kallsyms", "--guest=ENDPOINT"},
+        {guests->cpus > 0, has_guests, "--cpus", "--guest=virtio-trace:DIR"},
+        {guests->tracefs, has_guests, "--tracefs-copy", "--guest=virtio-trace:DIR"},
+        {buffers->buffer_size > 0, has_buffers || has_kernels, "--buffer-size",
+         "--guest, --host, --xen or --percpu"},
+        {buffers->tables.n > 0, has_buffers, "--trace-events", "--xen or --percpu"},
+        {buffers->cpus, has_buffers, "--cpu", "--xen or --percpu"},
+        {buffers->memory > 0, has_buffers, "--flight-recorder", "--xen or --percpu"},
+        {buffers->backlog, has_buffers, "--include-old", "--xen or --percpu"},
+        {buffers->leave_on, has_buffers, "--leave-enabled", "--xen or --percpu"},
+        {buffers->libxenctrl, plan->xen, "--libxenctrl", "--xen"},
+        {plan->libvirt_uri, is_running, "--libvirt-uri", "--libvirt or --attach"},
+        {plan->qemu, plan->kind == RECORD_COMMAND, "--qemu", "'-- COMMAND'"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(requirements); i++)
+        if (requirements[i].given && !requirements[i].met)
+            return record_misuse(error, "%s requires %s", requirements[i].option,
+                                 requirements[i].required);
+    return 0;
+}
+
+/* Options that contradict each other, and values that none of what is recorded can have. */
+static int check_contradictions(const struct record_plan *plan, struct error *error)
+{
+    const struct plan_buffers *buffers = &plan->buffers;
+    struct error why = {0};
+    bool has_flight = record_plan_has_flight(plan), has_buffers = record_plan_has_buffers(plan);
+    bool has_process = plan->kind != RECORD_BESIDE;
+    const struct {
+        bool holds;
+        const char *message;
+    } contradictions[] = {
+        {buffers->buffer_size >> 10 > UINT32_MAX, "--buffer-size is too large"},
+        {has_buffers && buffers->buffer_size > BUFFER_SIZE_MAX, "--buffer-size is 255M at most"},
+        {buffers->memory > SIZE_MAX / 2, "--flight-recorder is too large"},
+        {buffers->poll == 0 || buffers->poll > POLL_MAX_MS, "--poll is 1 to 3600000 milliseconds"},
+        {has_flight && plan->max_size > 0,
+         "--max-size would end what --flight records without end; give one of them"},
+        {has_flight && buffers->memory > 0,
+         "--flight-recorder writes at the end, and --flight keeps what is written; give one of "
+         "them"},
+        {has_flight && plan->live.on && !plan->output, "--flight requires --output"},
+        {plan->live.on && (has_process || has_buffers),
+         "--live prints the events of guests and of the kernel of the host; leave it out, or "
+         "record these alone"},
+        {has_process && has_buffers && plan->events.n > 0,
+         "--event does not say whose events: leave it out, or record without --xen and --percpu"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(contradictions); i++)
+        if (contradictions[i].holds)
+            return record_misuse(error, "%s", contradictions[i].message);
+    if (plan->domains.n > 1)
+        return record_misuse(error,
+                             "--libvirt accepts one domain; record '%s' by a command of its own, "
+                             "and put both on one timeline by strata merge",
+                             plan->domains.items[1]);
+    if (plan->metrics.listen && listeners_check(plan->metrics.listen, &why) < 0)
+        return record_misuse(error, "--metrics: %s", why.what);
+    return 0;
+}
+
+static int check_command(const struct record_plan *plan, int n_command, struct error *error)
+{
+    if (plan->attach || plan->domains.n > 0 || plan->n > 0)
+        return record_misuse(error, "a command after '--' excludes %s",
+                             plan->n > 0    ? plan->words[0]
+                             : plan->attach ? "--attach"
+                                            : "--libvirt");
+    return n_command == 0 ? record_misuse(error, "no command given after '--'") : 0;
+}
+
+static int check_attached(const struct record_plan *plan, struct error *error)
+{
+    static const char message[] = "--attach requires a PID or the socket of a QMP monitor";
+
+    if (plan->n == 0 && plan->host && *plan->host)
+        return record_misuse(error, "%s; '%s' names events of --host", message, plan->host);
+    return plan->n == 0 ? record_misuse(error, "%s", message) : 0;
+}
+
+static int check_libvirt(const struct record_plan *plan, struct error *error)
+{
+    return plan->attach || plan->n > 0 ? record_misuse(error, "--libvirt excludes %s",
+                                                       plan->attach ? "--attach" : plan->words[0])
+                                       : 0;
+}
+
+/* Without a process there is nothing that a word could mean. */
+static int check_beside(const struct record_plan *plan, struct error *error)
+{
+    const char *word = plan->n > 0 ? plan->words[0] : NULL;
+    bool has_guests = plan_guests_are_given(&plan->guests);
+    bool is_wanted = has_guests || record_plan_has_buffers(plan);
+
+    if (plan->guest && !word)
+        return record_plan_refuse_guest(plan, NULL, error);
+    if (!is_wanted && word)
+        return record_misuse(
+            error, "unknown argument '%s'; put '--' before the command: strata record -- %s", word,
+            word);
+    if (!is_wanted && !plan->host)
+        return record_misuse(error, "'-- COMMAND', --attach, --libvirt, --xen, --percpu, "
+                                    "--guest=ENDPOINT or --host is required");
+    if (!plan->output && !plan->live.on)
+        return record_misuse(error, "--output=DIR is required");
+    if (word)
+        return record_misuse(error, "unknown argument '%s'; --%s accepts no PID", word,
+                             plan->xen    ? "xen"
+                             : has_guests ? "guest"
+                                          : "percpu");
+    return 0;
+}
+
+static int check_kind(const struct record_plan *plan, int n_command, struct error *error)
+{
+    switch (plan->kind) {
+    case RECORD_COMMAND: return check_command(plan, n_command, error);
+    case RECORD_ATTACHED: return check_attached(plan, error);
+    case RECORD_LIBVIRT: return check_libvirt(plan, error);
+    default: return check_beside(plan, error);
+    }
+}
+
+/* ---- Making ---- */
+
+/* --for. */
+static int find_needs(struct record_plan *plan, struct error *error)
+{
+    struct error why = {0};
+    int r = plan->for_analyses ? needed_events_find(plan->for_analyses, &plan->needs, &why) : 0;
+
+    if (r == -EINVAL)
+        return record_misuse(error, "--for: %s", why.what);
+    for (unsigned i = 0; r >= 0 && i < plan->needs.guest.n; i++)
+        r = strings_add(&plan->guests.events, plan->needs.guest.items[i]);
+    return r;
+}
+
+int record_plan_make(struct record_plan *plan, char **words, int n, int n_command,
+                     struct error *error)
+{
+    int r;
+
+    plan->words = words;
+    plan->n = n;
+    plan->kind = n_command >= 0        ? RECORD_COMMAND
+                 : plan->domains.n > 0 ? RECORD_LIBVIRT
+                 : plan->attach        ? RECORD_ATTACHED
+                                       : RECORD_BESIDE;
+    r = plan_guests_sort(&plan->guests, &plan->guest);
+    if (r >= 0)
+        r = check_requirements(plan, error);
+    if (r >= 0)
+        r = plan_conditions_make(plan, error);
+    if (r >= 0)
+        r = find_needs(plan, error);
+    if (r >= 0)
+        r = check_contradictions(plan, error);
+    if (r >= 0)
+        r = check_kind(plan, n_command, error);
+    /* What a command is, is to be seen. */
+    if (r >= 0 && plan->kind != RECORD_COMMAND)
+        r = plan_conditions_check(plan, plan->kind, error);
+    return r == -ENOMEM ? error_set(error, r, NULL, "out of memory") : r;
+}
+
+void record_plan_done(struct record_plan *plan)
+{
+    struct plan_guests *guests = &plan->guests;
+    struct strings *const all[] = {
+        &plan->domains,        &plan->events,    &plan->buffers.names,
+        &plan->buffers.tables, &guests->words,   &guests->ports,
+        &guests->endpoints,    &guests->fifos,   &guests->tcps,
+        &guests->vsocks,       &guests->olds,    &guests->kvms,
+        &guests->events,       &guests->filters, &plan->triggers.conditions,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        strings_done(all[i]);
+    needed_events_done(&plan->needs);
+    arena_done(&plan->triggers.arena);
+}
