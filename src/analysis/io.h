@@ -7,8 +7,8 @@
  * Invariants:
  *  R1  A request has the points that the trace has events for. A stage lies between two neighbouring points of those: so
  *      the stages of a request add up to its total, exactly. A stage is named after the point that ends it.
- *  R2  A request of a guest and one of a VMM are one where each is the only one with this sector, number of sectors and
- *      direction that is open, within the errors of both clocks. Where there are several, none is joined (`ambiguous`).
+ *  R2  A request of a guest and one of a VMM are one as analysis/requests/joins.h says: each is the only one with this sector, number
+ *      of sectors and direction that is open, within the errors of both clocks. If there are several, none is joined (`ambiguous`).
  *  R3  A request of the VMM and one of its thread pool are one by program order: the thread that submits handled the
  *      request, and either blk_co_preadv or blk_co_pwritev of that thread names its bytes, or it is the only one that the
  *      thread has handled and not submitted yet. Others have no points of the thread pool (`opaque`).
@@ -27,6 +27,7 @@
 
 #include "analysis/io_why.h"
 #include "analysis/requests/io_begins.h"
+#include "analysis/requests/joins.h"
 #include "analysis/result/result_rows.h"
 
 #define IO_OPEN_MAX (1u << 16)
@@ -124,6 +125,7 @@ struct io_tracker {
     struct io_slot *slots; /* number 0 is none */
     uint32_t n_slots, room, free;
     uint32_t *buckets;          /* by key: slots */
+    struct joins joins;         /* of their numbers */
     struct io_bio *bios;        /* what was queued last, by device and sector */
     uint32_t first[4], last[4]; /* slots in lists */
     struct io_begins begins;

@@ -135,8 +135,8 @@ struct origin {
     /* Name of the virtual machine whose monitor thread PID is of; NULL: of none that is known. NULL: no monitor's threads
      * are known. */
     const char *(*vm_name)(const struct origin *origin, int32_t pid);
-    /* Identifies the virtual machine in which a guest's kernel runs, or with vm_of() the one whose monitor's thread PID is: equal where it is
-     * the same. NULL: not known. Not followed; lives as long as the trace. */
+    /* Identifies the virtual machine in which a guest's kernel runs, or whose monitor this is; with vm_of() the one whose monitor's
+     * thread PID is. Equal if it is the same. NULL: not known. Not followed; lives as long as the trace. */
     const void *vm;
     const void *(*vm_of)(const struct origin *origin, int32_t pid);
     const struct vm_threads *vm_threads; /* for the module that set it; otherwise unused */

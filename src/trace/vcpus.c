@@ -287,6 +287,8 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
         for (unsigned i = 0; i < input->n_origins; i++) {
             struct origin *origin = trace->catalogue.origins[input->first_origin + i];
 
+            if (layer == LAYER_VMM && input->recorded->vmm)
+                origin->vm = machine_vmm(input->manifest, input->recorded);
             origin->vm_threads = threads;
             origin->vm_name = vm_name;
             origin->vm_of = vm_of;

@@ -13,6 +13,9 @@ static void put(struct slices *slices, const struct slice *slice)
 
 /* ---- slices that are open ---- */
 
+/* Of all slices' flows. */
+#define FLOW_TAG 1
+
 /* Ends the innermost slice. */
 static void end_top(struct slices *slices, struct track *track, int64_t ns, const struct item *item,
                     const char *cut)
@@ -22,7 +25,10 @@ static void end_top(struct slices *slices, struct track *track, int64_t ns, cons
 
     if (open->span)
         open->span->track = NULL;
-    joins_end(&slices->flows, open->flow, item && !cut ? ns + item->error_ns : INT64_MIN);
+    if (item && !cut)
+        joins_end(&slices->flows, open->flow, ns + item->error_ns);
+    else
+        joins_forget(&slices->flows, open->flow, FLOW_TAG);
     slice.ns = slice_step(track, ns);
     put(slices, &slice);
 }
@@ -57,7 +63,11 @@ static int begin_flow(struct slices *slices, const struct item *item, struct sli
                       uint32_t *ret_flow)
 {
     const struct slice_class *class = slices->class;
-    uint64_t words[JOIN_WORDS];
+    struct join_request request = {
+        .layer = item->origin->layer, .vm = item->origin->vm, .tag = FLOW_TAG};
+    uint64_t *words = request.words;
+    struct join join;
+    int r;
 
     if (!slices->has_flows || !class->style->flow[0])
         return 0;
@@ -67,8 +77,13 @@ static int begin_flow(struct slices *slices, const struct item *item, struct sli
     /* A flush has no length, and so nothing to be known by. */
     if (words[1] == 0 || words[2] == 0)
         return 0;
-    return joins_begin(&slices->flows, item->origin->layer, words, slices->ns - item->error_ns,
-                       ret_flow, &slice->flow, &slice->flow_joins);
+    r = joins_begin(&slices->flows, &request, slices->ns - item->error_ns, &join);
+    if (r < 0)
+        return r;
+    *ret_flow = join.number;
+    slice->flow = join.id;
+    slice->flow_joins = join.is_joined;
+    return 0;
 }
 
 /* ---- spans ---- */

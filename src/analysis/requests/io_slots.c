@@ -118,6 +118,7 @@ static void free_slot(struct io_tracker *tracker, uint32_t n)
         io_index_remove(tracker, (enum io_index)i, n);
     if (slot->partner)
         tracker->slots[slot->partner].partner = 0;
+    joins_forget(&tracker->joins, slot->join, n);
     slot->is_used = false;
     slot->list_next = tracker->free;
     tracker->free = n;
@@ -334,6 +335,7 @@ int io_end(struct io_tracker *tracker, uint32_t n, int64_t time)
     struct io_slot *slot = &tracker->slots[n];
 
     slot->ended = time;
+    joins_end(&tracker->joins, slot->join, time);
     io_index_remove(tracker, BY_BLOCK, n);
     io_index_remove(tracker, BY_POOL, n);
     if (slot->request.origin->layer != LAYER_GUEST && !slot->is_vmm)
@@ -344,59 +346,32 @@ int io_end(struct io_tracker *tracker, uint32_t n, int64_t time)
 
 /* ---- Joins ---- */
 
-static uint32_t words_hash(const struct io_request *request)
-{
-    return io_hash(request->sector, request->sectors, request->kind == IO_WRITE);
-}
-
-static bool has_same_words(const struct io_request *a, const struct io_request *b)
-{
-    return a->sector == b->sector && a->sectors == b->sectors &&
-           (a->kind == IO_WRITE) == (b->kind == IO_WRITE);
-}
-
-static bool may_join(const struct io_slot *slot, const struct io_slot *other, int64_t since)
-{
-    return !other->partner && !other->is_ambiguous &&
-           has_same_words(&other->request, &slot->request) &&
-           (other->ended == TIME_UNKNOWN || other->ended >= since);
-}
-
-void io_join(struct io_tracker *tracker, uint32_t n)
+int io_join(struct io_tracker *tracker, uint32_t n)
 {
     struct io_slot *slot = &tracker->slots[n];
-    uint32_t hash = words_hash(&slot->request);
-    int64_t margin = join_margin(tracker);
-    int64_t now = slot->request.at[slot->is_vmm ? IO_HANDLED : IO_ISSUED];
-    uint32_t found = 0;
-    unsigned n_same = 0, n_others = 0;
+    const struct io_request *request = &slot->request;
+    int64_t begin = request->at[slot->is_vmm ? IO_HANDLED : IO_ISSUED];
+    struct join_request key = {
+        .layer = request->origin->layer,
+        .vm = request->origin->vm,
+        .words = {request->sector, request->sectors, request->kind == IO_WRITE},
+        .tag = n,
+    };
+    struct join join;
+    int r;
 
-    if (slot->request.kind != IO_READ && slot->request.kind != IO_WRITE)
-        return;
-    for (uint32_t i = *io_bucket(tracker, BY_WORDS, hash); i;
-         i = tracker->slots[i].next[BY_WORDS]) {
-        const struct io_slot *other = &tracker->slots[i];
-
-        if (!may_join(slot, other, now - margin))
-            continue;
-        n_same++;
-        if (other->is_vmm != slot->is_vmm) {
-            n_others++;
-            found = i;
-        }
+    if (request->kind != IO_READ && request->kind != IO_WRITE)
+        return 0;
+    r = joins_begin(&tracker->joins, &key, begin - join_margin(tracker), &join);
+    if (r < 0)
+        return r;
+    slot->join = join.number;
+    tracker->counts.ambiguous += join.is_ambiguous;
+    if (join.is_joined) {
+        slot->partner = join.partner;
+        tracker->slots[join.partner].partner = n;
     }
-    if (n_others == 1 && n_same == 1) {
-        slot->partner = found;
-        tracker->slots[found].partner = n;
-    } else if (n_others > 0) {
-        tracker->counts.ambiguous++;
-        slot->is_ambiguous = true;
-        for (uint32_t i = *io_bucket(tracker, BY_WORDS, hash); i;
-             i = tracker->slots[i].next[BY_WORDS])
-            if (may_join(slot, &tracker->slots[i], now - margin))
-                tracker->slots[i].is_ambiguous = true;
-    }
-    io_index_add(tracker, BY_WORDS, hash, n);
+    return 0;
 }
 
 /* ---- Open requests ---- */

@@ -15,7 +15,6 @@
 enum io_index {
     BY_BLOCK, /* origin, device, sector */
     BY_VMM,   /* origin, vdev, req */
-    BY_WORDS, /* sector, sectors, direction */
     BY_POOL,  /* origin, pool, req */
     INDEXES,
 };
@@ -34,6 +33,7 @@ struct io_slot {
     uint64_t next_sector; /* where the part that is not complete yet begins, … */
     uint32_t left;        /* … and how long it is */
     uint32_t partner;     /* the same request in the other layer; 0: none */
+    uint32_t join;        /* in the tracker's joins; 0: not in them */
     uint32_t error_ns;    /* of its own clock, the largest */
     uint8_t clock_part;   /* that all of its points are in, or CLOCK_UNSTEADY */
     bool has_time;        /* it has such a point */
@@ -43,7 +43,7 @@ struct io_slot {
     uint32_t list_next, list_before;
     uint8_t in_index; /* bits */
     uint8_t list;     /* enum io_list */
-    bool is_used, is_vmm, is_ambiguous, was_requeued;
+    bool is_used, is_vmm, was_requeued;
     bool may_lack_begin; /* R6 */
 };
 
@@ -113,8 +113,8 @@ void io_list_add(struct io_tracker *tracker, enum io_list list, uint32_t n);
 struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct origin *origin,
                            uint64_t number);
 
-/* Looks for the same request in the other layer (R2), and makes the slot findable for it. */
-void io_join(struct io_tracker *tracker, uint32_t n);
+/* Looks for the same request in the other layer (R2), and makes the slot findable for it. 0, -ENOMEM. */
+int io_join(struct io_tracker *tracker, uint32_t n);
 /* The request ended at TIME. 0, or a negative errno of request(). */
 int io_end(struct io_tracker *tracker, uint32_t n, int64_t time);
 /* Counts REQUEST, which is not complete, by FATE. */

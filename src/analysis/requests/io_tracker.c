@@ -210,8 +210,8 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
                       slot->request.at[IO_QUEUED], tracker->ticks_per_ms * 1000,
                       &slot->may_lack_begin);
     io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, sector), n);
-    if (item->origin->layer == LAYER_GUEST)
-        io_join(tracker, n);
+    if (r >= 0 && item->origin->layer == LAYER_GUEST)
+        r = io_join(tracker, n);
     return r >= 0 && tracker->first[LIST_UNSURE] &&
                    io_begins_are(&tracker->begins, item->origin, device, io_begin_kind(kind)) !=
                        IO_BEGINS_UNSEEN
@@ -310,8 +310,7 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     }
     io_index_add(tracker, BY_VMM, io_hash((uintptr_t)item->origin, device, request), n);
     io_list_add(tracker, LIST_PENDING, n);
-    io_join(tracker, n);
-    return 0;
+    return io_join(tracker, n);
 }
 
 /* The bytes of the request are among those that the thread reads or writes (R3). */
@@ -686,6 +685,7 @@ void io_tracker_done(struct io_tracker *tracker)
 {
     free(tracker->slots);
     free(tracker->buckets);
+    joins_done(&tracker->joins);
     free(tracker->bios);
     io_begins_done(&tracker->begins);
     free(tracker->classes);

@@ -9,15 +9,14 @@
 #include "base/macro.h"
 
 struct join_entry {
-    uint64_t words[JOIN_WORDS];
+    struct join_request request;
     uint64_t id;
     int64_t until; /* when it is over for certain, ns; INT64_MAX: it is open */
     uint32_t hash;
     uint32_t next, previous; /* in the bucket; of those that are free */
     uint32_t ended_after;    /* of those that ended: the ones before and after it */
     uint32_t ended_before;
-    enum layer layer;
-    bool joined;
+    bool is_joined, is_ambiguous;
 };
 
 static struct join_entry *get(const struct joins *joins, uint32_t number)
@@ -68,11 +67,12 @@ static void take_out(struct joins *joins, uint32_t number)
 static void release(struct joins *joins, uint32_t number)
 {
     get(joins, number)->next = joins->free;
+    get(joins, number)->request.tag = 0;
     joins->free = number;
     joins->n--;
 }
 
-static void forget(struct joins *joins, uint32_t number)
+static void give_up(struct joins *joins, uint32_t number)
 {
     take_out(joins, number);
     release(joins, number);
@@ -95,7 +95,7 @@ static _cold_ int grow(struct joins *joins)
     joins->n_buckets = room;
     /* All are in use, as none was free. */
     for (uint32_t i = 1; i < joins->room; i++)
-        if (!entries[i].joined)
+        if (!entries[i].is_joined)
             put_in_bucket(joins, i);
     for (uint32_t i = room - 1; i >= MAX(joins->room, 1u); i--) {
         entries[i].next = joins->free;
@@ -105,65 +105,96 @@ static _cold_ int grow(struct joins *joins)
     return 0;
 }
 
-/* The one request of another layer with these WORDS that has no partner and may be open at EARLIEST; 0 where there is
- * none, or where there are more, of either side. */
-static uint32_t find_partner(const struct joins *joins, enum layer layer, const uint64_t *words,
-                             uint32_t hash, int64_t earliest)
+/* Whether ENTRY may be open at EARLIEST, and no word tells it from REQUEST. */
+static bool is_alike(const struct join_entry *entry, const struct join_request *request,
+                     int64_t earliest)
 {
+    const void *vm = entry->request.vm;
+
+    return entry->until >= earliest &&
+           memcmp(entry->request.words, request->words, sizeof request->words) == 0 &&
+           (!vm || !request->vm || vm == request->vm);
+}
+
+/* The one request that REQUEST is; 0: none, or *RET_AMBIGUOUS. */
+static uint32_t find_partner(const struct joins *joins, const struct join_request *request,
+                             uint32_t hash, int64_t earliest, bool *ret_ambiguous)
+{
+    unsigned n_others = 0, n_alike = 0;
+    bool is_ambiguous = false;
     uint32_t found = 0;
 
     for (uint32_t i = *get_bucket(joins, hash); i != 0; i = get(joins, i)->next) {
         const struct join_entry *entry = get(joins, i);
 
-        if (memcmp(entry->words, words, sizeof entry->words) != 0 || entry->until < earliest)
+        if (!is_alike(entry, request, earliest))
             continue;
-        if (entry->layer == layer || found)
-            return 0;
-        found = i;
+        n_alike++;
+        is_ambiguous |= entry->is_ambiguous;
+        if (entry->request.layer != request->layer) {
+            n_others++;
+            found = i;
+        }
     }
-    return found;
+    *ret_ambiguous = n_others > 0 && (n_alike > 1 || is_ambiguous);
+    return *ret_ambiguous ? 0 : found;
 }
 
-int joins_begin(struct joins *joins, enum layer layer, const uint64_t words[static JOIN_WORDS],
-                int64_t earliest, uint32_t *ret_number, uint64_t *ret_id, bool *ret_joins)
+static void mark_ambiguous(struct joins *joins, const struct join_request *request, uint32_t hash,
+                           int64_t earliest)
 {
+    for (uint32_t i = *get_bucket(joins, hash); i != 0; i = get(joins, i)->next)
+        if (is_alike(get(joins, i), request, earliest))
+            get(joins, i)->is_ambiguous = true;
+}
+
+/* Joins NUMBER, which is in no bucket, with PARTNER. */
+static void join(struct joins *joins, uint32_t number, uint32_t partner)
+{
+    struct join_entry *entry = get(joins, number), *other = get(joins, partner);
+
+    entry->is_joined = other->is_joined = true;
+    entry->id = other->id;
+    take_out(joins, partner);
+    if (other->until != INT64_MAX)
+        release(joins, partner);
+}
+
+int joins_begin(struct joins *joins, const struct join_request *request, int64_t earliest,
+                struct join *ret_join)
+{
+    const uint64_t *words = request->words;
     uint64_t hash = hash_mix(hash_mix(hash_mix(0, words[0]), words[1]), words[2]);
     struct join_entry *entry;
-    uint32_t partner;
-    uint32_t number;
+    uint32_t number, partner;
 
+    *ret_join = (struct join){0};
     while (joins->oldest_ended != 0 &&
            (get(joins, joins->oldest_ended)->until < earliest || joins->n == JOINS_MAX))
-        forget(joins, joins->oldest_ended);
-    if (joins->n == JOINS_MAX) {
-        *ret_number = 0;
+        give_up(joins, joins->oldest_ended);
+    if (joins->n == JOINS_MAX)
         return 0;
-    }
     if (joins->free == 0 && grow(joins) < 0)
         return -ENOMEM;
     number = joins->free;
     entry = get(joins, number);
     joins->free = entry->next;
     joins->n++;
-    *entry =
-        (struct join_entry){.layer = layer, .until = INT64_MAX, .hash = (uint32_t)(hash >> 32)};
-    memcpy(entry->words, words, sizeof entry->words);
-    partner = find_partner(joins, layer, words, entry->hash, earliest);
+    *entry = (struct join_entry){
+        .request = *request, .until = INT64_MAX, .hash = (uint32_t)(hash >> 32)};
+    partner = find_partner(joins, request, entry->hash, earliest, &ret_join->is_ambiguous);
     if (partner != 0) {
-        struct join_entry *other = get(joins, partner);
-
-        entry->joined = other->joined = true;
-        entry->id = other->id;
-        take_out(joins, partner);
-        if (other->until != INT64_MAX)
-            release(joins, partner);
+        ret_join->is_joined = true;
+        ret_join->partner = get(joins, partner)->request.tag;
+        join(joins, number, partner);
     } else {
         entry->id = ++joins->last_id;
         put_in_bucket(joins, number);
+        if (ret_join->is_ambiguous)
+            mark_ambiguous(joins, request, entry->hash, earliest);
     }
-    *ret_number = number;
-    *ret_id = entry->id;
-    *ret_joins = partner != 0;
+    ret_join->number = number;
+    ret_join->id = entry->id;
     return 0;
 }
 
@@ -174,10 +205,8 @@ void joins_end(struct joins *joins, uint32_t number, int64_t latest)
     if (number == 0)
         return;
     entry = get(joins, number);
-    if (entry->joined) {
+    if (entry->is_joined) {
         release(joins, number);
-    } else if (latest == INT64_MIN) {
-        forget(joins, number);
     } else {
         entry->until = MIN(latest, INT64_MAX - 1);
         entry->ended_before = joins->newest_ended;
@@ -188,6 +217,16 @@ void joins_end(struct joins *joins, uint32_t number, int64_t latest)
             joins->oldest_ended = number;
         joins->newest_ended = number;
     }
+}
+
+void joins_forget(struct joins *joins, uint32_t number, uint32_t tag)
+{
+    if (number == 0 || get(joins, number)->request.tag != tag)
+        return;
+    if (get(joins, number)->is_joined)
+        release(joins, number);
+    else
+        give_up(joins, number);
 }
 
 void joins_done(struct joins *joins)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which of what a guest asks for is what a VMM does for it: requests of both that have the same numbers while both are
- * under way.
+/* Finds which request of a guest is which request of its VMM: both have the same sector, number of sectors and direction
+ * while both are open. `strata io`, the arrows of the timeline and the flows of exports ask here.
  *
- * A request of one layer and one of the other belong together where each is the only one with these numbers that is
- * open; where there are several, none is joined, as it would be a guess. Clocks that are related to each other have
- * errors: a request may be open still within the error of the time at which it ended, and either of the two may be seen
- * first.
+ * Two requests are joined if each is the only one with its words that is open, of a machine that may be the same. If there are
+ * several, they are ambiguous: a guess could be wrong, so none of them is ever joined, nor is a later one that meets one of them
+ * while that may still be open. Clocks have errors: a request may still be open within the error of the time at which it
+ * ended, and either of the two may be seen first. What follows is not waited for: of requests with the same words that begin within the error of
+ * the clocks, the first may be joined with the second's partner.
  *
  * Memory is for requests that are open, or may be, never for others; JOINS_MAX at most. Not thread-safe. */
 
@@ -31,11 +32,27 @@ struct joins {
     uint64_t last_id;
 };
 
-/* A request of LAYER begins, not before EARLIEST: WORDS are its sector, its length and whether it writes. *RET_NUMBER is
- * for joins_end(), 0: there are too many at a time, and nothing is known of it. *RET_ID is what it has in common with the
- * other layer's, *RET_JOINS whether that one has been seen. 0, -ENOMEM. */
-int joins_begin(struct joins *joins, enum layer layer, const uint64_t words[static JOIN_WORDS],
-                int64_t earliest, uint32_t *ret_number, uint64_t *ret_id, bool *ret_joins);
-/* It ended, not after LATEST; INT64_MIN: it is not known whether it did, and it gets no partner. NUMBER may be 0. */
+struct join_request {
+    enum layer layer;
+    const void *vm; /* its virtual machine, as in struct origin; NULL: not known, it may be any */
+    uint64_t words[JOIN_WORDS]; /* the sector, the number of sectors, the direction */
+    uint32_t tag;               /* the caller's, not 0 */
+};
+
+struct join {
+    uint32_t number; /* for joins_end(); 0: too many are open, and nothing is known of this one */
+    uint64_t id;     /* what it has in common with its partner; unique otherwise */
+    bool is_joined;  /* with a request that has begun before, whose tag is … */
+    uint32_t partner;
+    bool is_ambiguous;
+};
+
+/* REQUEST begins, not before EARLIEST. Times are of any unit, the same in all calls. 0, -ENOMEM. */
+int joins_begin(struct joins *joins, const struct join_request *request, int64_t earliest,
+                struct join *ret_join);
+/* The request NUMBER, which may be 0, ended, not after LATEST. NUMBER may be given to another request from then on. */
 void joins_end(struct joins *joins, uint32_t number, int64_t latest);
+/* The request NUMBER, which may be 0, of this TAG gets no partner: it is not known whether it ended. After joins_end() nothing happens
+ * if NUMBER has been given to a request with another tag. */
+void joins_forget(struct joins *joins, uint32_t number, uint32_t tag);
 void joins_done(struct joins *joins);
