@@ -14,7 +14,7 @@
 
 const struct cli_option record_config_options[] = {
     {OPTION_STRINGS, 0, "config", "FILE|NAME",
-     "options of FILE, or of " RECORD_CONFIG_DIR "/NAME.conf, before\nthose of the command line; "
+     "read options from FILE or " RECORD_CONFIG_DIR "/NAME.conf,\nbefore the command line; "
      "strata-record.conf(5)",
      MEMBER(files)},
     {OPTION_FLAG, 0, "print-config", NULL, "print a file for --config and exit", MEMBER(prints)},
@@ -23,7 +23,7 @@ const struct cli_option record_config_options[] = {
     {OPTION_END},
 };
 
-/* The words after the options: those of the command line, or those of the files. */
+/* The words after the options: of the command line, or of the files. */
 static int put_words(struct record_config *config, int argc, char *const *argv, int n)
 {
     struct config *files = &config->config;

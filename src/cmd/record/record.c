@@ -16,49 +16,49 @@ struct record_options {
 };
 
 static const struct cli_option where[] = {
-    {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
+    {OPTION_FLAG, 'a', "attach", NULL, "record a running QEMU, monitor or program",
      offsetof(struct record_plan, attach)},
-    {OPTION_STRINGS, 0, "libvirt", "DOMAIN",
-     "a running domain of libvirt: its name, UUID or number",
+    {OPTION_STRINGS, 0, "libvirt", "DOMAIN", "record a domain of libvirt: its name, UUID or number",
      offsetof(struct record_plan, domains)},
-    {OPTION_FLAG, 0, "xen", NULL, "the Xen of this machine, as root in dom0",
+    {OPTION_FLAG, 0, "xen", NULL, "record the Xen of this machine, as root in dom0",
      offsetof(struct record_plan, xen)},
-    {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program; repeatable",
+    {OPTION_STRINGS, 0, "percpu", "NAME", "record per-CPU buffers of a program; repeatable",
      offsetof(struct record_plan, buffers.names)},
     {OPTION_MAYBES, 0, "guest", "[NAME=]ENDPOINT",
-     "kernel of a guest, by the strata-agent in it;\nrepeatable. Of a QEMU: [=EVENTS], its guest",
+     "record a guest's kernel, by strata-agent; repeatable;\n[=EVENTS]: the guest of the recorded "
+     "QEMU",
      offsetof(struct record_plan, guests.words)},
-    {OPTION_MAYBE, 0, "host", "EVENTS", "also record the kernel of this host",
+    {OPTION_MAYBE, 0, "host", "EVENTS", "also record this host's kernel",
      offsetof(struct record_plan, host)},
     {OPTION_END},
 };
 
 static const struct cli_option event_options[] = {
     {OPTION_STRINGS, 'e', "event", "EVENTS",
-     "events to record: names with * and ?; for Xen also\nclasses",
+     "record these events: names with * and ?; for Xen also\nclasses",
      offsetof(struct record_plan, events)},
     {OPTION_STRING, 0, "for", "ANALYSIS[,ANALYSIS...]",
-     "events that exits, sched, io or irq use, of all that\nis recorded, in place of the usual "
-     "ones",
+     "record the events that exits, sched, io or irq use,\nat each layer, instead of the "
+     "default events",
      offsetof(struct record_plan, for_analyses)},
     {OPTION_LIST, 0, "guest-event", "GLOB",
-     "events of guests at ENDPOINTs (those of --event if\nnothing else is recorded; else a usual "
-     "set)",
+     "record these events of guests at ENDPOINTs (--event\nif only guests are recorded, else "
+     "the default)",
      offsetof(struct record_plan, guests.events)},
     {OPTION_END},
 };
 
 static const struct cli_option vm_options[] = {
-    {OPTION_FLAG, 0, "host-threads", NULL, "host kernel only while recorded threads run",
+    {OPTION_FLAG, 0, "host-threads", NULL, "record the host kernel only while recorded threads run",
      offsetof(struct record_plan, host_threads)},
-    {OPTION_STRING, 0, "qemu", "PROGRAM", "QEMU binary that COMMAND (a script) starts",
+    {OPTION_STRING, 0, "qemu", "PROGRAM", "name the QEMU that COMMAND, a script, starts",
      offsetof(struct record_plan, qemu)},
     {OPTION_END},
 };
 
 static const struct cli_option libvirt_options[] = {
     {OPTION_STRING, 0, "libvirt-uri", "URI",
-     "libvirt's daemon ($LIBVIRT_DEFAULT_URI, or\nqemu:///system, then qemu:///session)",
+     "connect to this daemon ($LIBVIRT_DEFAULT_URI, or\nqemu:///system, then qemu:///session)",
      offsetof(struct record_plan, libvirt_uri)},
     {OPTION_END},
 };
@@ -70,7 +70,7 @@ static const struct cli_option attach_options[] = {
 };
 
 static const struct option_group groups[] = {
-    {"What is recorded", where, 0},
+    {"What to record", where, 0},
     {"Which events", event_options, 0},
     {"Options", record_common_options, 0},
     {"Live output, of guests and the kernel of the host", record_live_options,
@@ -90,21 +90,20 @@ const struct command record_command = {
     .name = "record",
     .summary = "record a trace of virtual machines, programs, kernels, or Xen",
     .operands = "[PID...|RINGS|-- COMMAND...]",
-    .about = "Runs COMMAND, any QEMU, with options for tracing added. Records QEMU's events,\n"
-             "and on request the kernels of the guest and the host, until QEMU ends. Or runs a\n"
-             "program that links libstrata and records it and its children until all have\n"
-             "ended.\n\n"
-             "--attach records a running QEMU, or a running program that was started with\n"
-             "writer=none among its trace options. PID is a process of this user; RINGS is\n"
-             "the directory of a program's rings. With --host also another monitor of KVM's\n"
-             "virtual machines (Firecracker, cloud-hypervisor, crosvm), or several.\n\n"
+    .about = "Runs COMMAND and records it until it ends: a QEMU, with options for tracing\n"
+             "added, or a program that links libstrata, with its children. --guest and --host\n"
+             "add the kernels of the guest and of the host.\n\n"
+             "--attach records a running QEMU, a running program with the trace option\n"
+             "writer=none, or with --host other monitors of KVM's virtual machines\n"
+             "(Firecracker, cloud-hypervisor, crosvm). RINGS is the directory of a program's\n"
+             "rings.\n\n"
              "--libvirt records a running domain of libvirt, through libvirt's daemon.\n\n"
-             "--xen records Xen's trace buffers with everything that decoding needs. --percpu\n"
-             "records the buffers of a program that traces as Xen does (strata-percpu(7)):\n"
-             "NAME is a file, or an object of shm_open().\n\n"
-             "--guest records the kernel of a running guest: ENDPOINT is the socket of its\n"
-             "port, tcp:HOST:PORT, vsock:CID:PORT, fifo:PATH or virtio-trace:DIR.\n\n"
-             "A recording ends with what is recorded, by --time, or by SIGINT or SIGTERM.",
+             "--xen records Xen's trace buffers. --percpu records the buffers of a program\n"
+             "that traces as Xen does (strata-percpu(7)): NAME is a file, or an object of\n"
+             "shm_open().\n\n"
+             "--guest=ENDPOINT records the kernel of any running guest: ENDPOINT is the socket\n"
+             "of its port, tcp:HOST:PORT, vsock:CID:PORT, fifo:PATH or virtio-trace:DIR.\n\n"
+             "A recording ends when its sources end, after --time, or by SIGINT or SIGTERM.",
     .groups = groups,
     .examples = "  strata record --guest -o boot -- qemu-system-x86_64 -m 512 disk.img\n"
                 "  strata record -o trace -e 'blk_*' -- ./program\n"
