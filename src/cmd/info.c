@@ -60,9 +60,8 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if ((uint32_t)items[i].cpu < INFO_CPUS_MAX)
             info->cpus[items[i].cpu / 64] |= (uint64_t)1 << (items[i].cpu % 64);
-    return coverage_put(&info->coverage, items, n) < 0
-               ? -ENOMEM
-               : switch_check_add(&info->switches, items, n);
+    return coverage_put(&info->coverage, items, n) < 0 ? -ENOMEM
+                                                       : states_put(&info->states, items, n);
 }
 
 /* ---- The timeline of a directory ---- */
@@ -205,6 +204,8 @@ static int describe(const struct info_options *options, struct trace *trace,
     info.has_no_rings = has_no_rings(&trace->inputs[0]);
     tally_init(&info.tally, TALLY_BY_SOURCE_EVENT);
     coverage_init(&info.coverage);
+    states_init(&info.states, NULL, NULL);
+    info.states.wanted = 0; /* no intervals */
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
     if (selection_init(&selection, &all) < 0) {
         cli_no_memory();
@@ -219,7 +220,7 @@ static int describe(const struct info_options *options, struct trace *trace,
         status = walk_end(&walk, &options->open, status);
     }
     tally_done(&info.tally);
-    switch_check_done(&info.switches);
+    states_done(&info.states);
     coverage_done(&info.coverage);
     selection_done(&selection);
     return status;

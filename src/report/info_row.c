@@ -378,24 +378,42 @@ static void set_causal(const struct trace_clock *row, struct table *table)
     causal_put_row(table_cell(table, INFO_CAUSAL_TEXT), row);
 }
 
+/* The switches of threads, and those of them that are followed by another thread than they name. */
+static void count_switches(const struct info *info, uint64_t *ret_n, uint64_t *ret_broken)
+{
+    *ret_n = *ret_broken = 0;
+    for (unsigned i = 0; i < info->states.n_sources; i++) {
+        const struct origin *origin;
+        const struct state_counts *counts = states_counts(&info->states, i, &origin);
+
+        if (origin->layer == LAYER_HYPERVISOR)
+            continue;
+        *ret_n += counts->switches;
+        *ret_broken += counts->contradictions;
+    }
+}
+
 /* What is in doubt. */
 static void set_order(const struct info *info, struct table *table)
 {
     uint64_t late = MAX(trace_late(info->trace), info->coverage.n_backward);
+    uint64_t n, broken;
+
+    count_switches(info, &n, &broken);
 
     table_u64(table, INFO_LATE, late);
     if (late)
         text_printf(table_cell(table, INFO_LATE_TEXT),
                     "%" PRIu64 " events, by too much to be put in place", late);
-    if (info->switches.n) {
-        table_u64(table, INFO_SWITCHES, info->switches.n);
-        table_u64(table, INFO_SWITCHES_BROKEN, info->switches.broken);
+    if (n > 0) {
+        table_u64(table, INFO_SWITCHES, n);
+        table_u64(table, INFO_SWITCHES_BROKEN, broken);
     }
-    if (info->switches.broken)
+    if (broken > 0)
         text_printf(table_cell(table, INFO_SWITCHES_TEXT),
-                    "%" PRIu64 " of %" PRIu64
-                    " do not follow the previous one on their CPU: what ran in between is unknown",
-                    info->switches.broken, info->switches.n);
+                    "%" PRIu64 " of %" PRIu64 " are followed by another thread than they name: "
+                    "what ran in between is unknown",
+                    broken, n);
 }
 
 /* Whether something says how much was lost, or that something was. */

@@ -4,7 +4,7 @@
 /* What `strata info` shows of one trace: a row of a table. */
 
 #include "analysis/coverage/coverage.h"
-#include "analysis/states/switch_check.h"
+#include "analysis/states/states.h"
 #include "analysis/tally.h"
 #include "print/table.h"
 #include "trace/trace.h"
@@ -14,8 +14,8 @@
 struct info {
     const struct trace *trace;
     const struct origin *origin;
-    struct sink seen; /* of what follows it, but for the tally */
-    struct switch_check switches;
+    struct sink seen;     /* of what follows it, but for the tally */
+    struct states states; /* its counts of switches alone */
     struct coverage coverage;
     uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
     struct tally tally;

@@ -13,7 +13,6 @@
 #include "analysis/condition.h"
 #include "analysis/needs.h"
 #include "analysis/spans/span_match.h"
-#include "analysis/states/switch_check.h"
 #include "analysis/summary.h"
 #include "base/glob.h"
 #include "base/macro.h"
@@ -394,7 +393,6 @@ static const struct slices_ops slices_ops = {.track = note_track, .slice = note_
 struct users {
     struct summary summary;
     struct causal causal;
-    struct switch_check switches;
     struct slices slices;
 };
 
@@ -404,7 +402,6 @@ static void put(struct users *users, const struct item *item)
 
     assert_int_equal(sink_put(&users->summary.sink, item, 1), 0);
     assert_int_equal(causal_put(&users->causal, item, 1), 0);
-    assert_int_equal(switch_check_add(&users->switches, item, 1), 0);
     assert_int_equal(slices_put(&users->slices, item, 1), 0);
     assert_int_equal(kernel_task_pairs_find(&arena, item->class, &pairs), 0);
 }
@@ -454,7 +451,6 @@ static void give_all_events(void)
     note_lists(&needs_usual);
     assert_int_equal(sink_finish(&users->summary.sink), 0);
     slices_done(&users->slices);
-    switch_check_done(&users->switches);
     causal_done(&users->causal);
     summary_done(&users->summary);
     span_rule_list_done(&rules);

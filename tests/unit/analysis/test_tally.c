@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "analysis/states/switch_check.h"
 #include "analysis/tally.h"
 #include "base/macro.h"
 #include "random.h"
@@ -288,51 +287,6 @@ static void test_recorded_losses(void **state)
     assert_true(losses_are_more(&part));
 }
 
-/* Switches of two CPUs; the trace lacks two of them, and a loss took others. */
-static void test_switches(void **state)
-{
-    static const struct field fields[] = {
-        {.name = "prev_pid", .c_type = "int", .type = FIELD_INT, .size = 4},
-        {.name = "next_pid", .c_type = "int", .type = FIELD_INT, .size = 4, .offset = 4},
-    };
-    const struct origin guest = {.layer = LAYER_GUEST}, program = {.layer = LAYER_PROGRAM};
-    const struct event_class class = {
-        .name = "sched_switch", .origin = &guest, .fields = fields, .n_fields = 2};
-    struct event_class other = class;
-    static const struct {
-        int cpu, prev, next;
-        bool loss;
-    } all[] = {
-        {0, 5, 0, false}, {1, 7, 8, false}, {0, 0, 6, false},
-        {0, 6, 0, false}, {0, 9, 0, false}, /* from idle to 9 is missing */
-        {1, 8, 7, false}, {1, 5, 7, false}, /* 7 to 5 */
-        {1, 0, 0, true},  {1, 3, 0, false}, {CPU_UNKNOWN, 0, 0, true},
-        {0, 4, 2, false}, {1, 3, 2, false},
-    };
-    struct switch_check check = {0};
-
-    other.origin = &program;
-    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-        int32_t words[2] = {all[i].prev, all[i].next};
-        struct item item = {.kind = all[i].loss ? ITEM_LOSS : ITEM_EVENT,
-                            .origin = &guest,
-                            .class = &class,
-                            .payload = (const uint8_t *)words,
-                            .size = sizeof words,
-                            .cpu = all[i].cpu};
-
-        assert_int_equal(switch_check_add(&check, &item, 1), 0);
-        /* What a program calls so is none. */
-        item.class = &other;
-        item.origin = &program;
-        if (!all[i].loss)
-            assert_int_equal(switch_check_add(&check, &item, 1), 0);
-    }
-    assert_int_equal(check.n, 10);
-    assert_int_equal(check.broken, 2);
-    switch_check_done(&check);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,7 +294,7 @@ int main(void)
         cmocka_unit_test(test_empty_histogram), cmocka_unit_test(test_events_without_a_time),
         cmocka_unit_test(test_by_event),        cmocka_unit_test(test_by_event_of_sources),
         cmocka_unit_test(test_by_cpu_and_task), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_recorded_losses), cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_recorded_losses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
