@@ -158,6 +158,13 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
                       "enough for states; record all with perf record -a, and print all");
             return;
         }
+    for (unsigned i = 0; i < classes->n_origins; i++)
+        if (classes->origins[i]->lacks_switches) {
+            text_put_literal(text,
+                             ", but for switches of which others were left out, from which no "
+                             "states follow; record them without a filter");
+            return;
+        }
     if (!*selected && are_in_text(needs, classes))
         text_put_literal(text, ", or their CPU is not; use perf script with -F +cpu");
     else if (!*selected)

@@ -149,6 +149,8 @@ struct origin {
     bool pid_filter;
     /* The tracer recorded certain threads only, and not all that concerns them: no state follows from its switches. */
     bool threads_only;
+    /* Switches were left out of it, as by a filter of events: no state follows from those that are there either. */
+    bool lacks_switches;
     /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program
      * recorded; PID_UNKNOWN: Strata did, by an unknown process. */
     int32_t recorder_pid, agent_pid;
@@ -189,6 +191,12 @@ struct origin {
 static inline bool origin_is_recorded_to_end(const struct origin *origin)
 {
     return !origin->is_live && (origin->layer != LAYER_HYPERVISOR || origin->known_until != 0);
+}
+
+/* Whether the states of threads and CPUs follow from the switches of ORIGIN. */
+static inline bool origin_has_states(const struct origin *origin)
+{
+    return !origin->threads_only && !origin->lacks_switches;
 }
 
 struct event_class {

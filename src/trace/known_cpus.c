@@ -69,13 +69,19 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
 
     *ret = (struct cpu_set){0};
     *ret_left_out = left_out;
-    if ((ctx->recorded && ctx->recorded->n_files > 0) || ctx->is_live || ctx->options->is_live ||
+    if ((ctx->recorded && ctx->recorded->pid_filter) || ctx->is_live || ctx->options->is_live ||
         !are_copies(files))
         return 0;
     r = ftrace_open(files, ctx->path, LAYER_GUEST, &catalogue, &ctx->options->reader, &sources, &n,
                     &error);
     if (left_out_find_in(r, sources, n, &catalogue, &left_out) < 0)
         return -ENOMEM;
+    /* What its manifest says is not looked for; but filters of events are not in it. */
+    if (ctx->recorded && ctx->recorded->n_files > 0) {
+        if (left_out.threads == LEFT_OUT_SWITCHES)
+            *ret_left_out = left_out;
+        return 0;
+    }
     *ret_left_out = left_out;
     if (cpu_set_count(&left_out.named) == 0) {
         for (unsigned i = 0; i < files->n_raws; i++)
@@ -167,6 +173,7 @@ int known_cpus_lose(struct open_ctx *ctx, const struct origin *origin,
 int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_out *left_out)
 {
     struct catalogue *catalogue = &ctx->trace->catalogue;
+    bool is_unsure = left_out->threads == LEFT_OUT_UNSURE || left_out->threads == LEFT_OUT_SWITCHES;
 
     for (unsigned i = first; i < catalogue->n_origins; i++) {
         struct origin *origin = catalogue->origins[i];
@@ -174,18 +181,32 @@ int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_o
         origin->threads_only |= left_out->threads == LEFT_OUT_SELECTED;
         origin->pid_filter |=
             left_out->threads == LEFT_OUT_FILTERED || left_out->threads == LEFT_OUT_UNSURE;
-        origin->lost_uncounted |= left_out->threads == LEFT_OUT_UNSURE;
+        origin->lacks_switches |= left_out->threads == LEFT_OUT_SWITCHES;
+        origin->lost_uncounted |= is_unsure;
     }
-    ctx->trace->lost_uncounted |= left_out->threads == LEFT_OUT_UNSURE;
+    ctx->trace->lost_uncounted |= is_unsure;
     if (left_out->threads == LEFT_OUT_FILTERED)
         return trace_note(ctx->trace,
                           "%s: the kernel recorded only certain threads, as its events show "
                           "(set_event_pid, trace-cmd record -F or -P): what others did is unknown",
                           ctx->path);
+    if (left_out->threads == LEFT_OUT_SWITCHES)
+        return trace_note(
+            ctx->trace,
+            "%s: %u of %u switches are followed by another thread than they name: others "
+            "were left out (perf record --filter, trace-cmd record -f) or lost; what "
+            "threads and CPUs did is unknown",
+            ctx->path, left_out->n_broken, left_out->n_switches);
     if (left_out->threads == LEFT_OUT_UNSURE)
         return trace_note(ctx->trace,
                           "%s: it may have events of only certain threads: %u of %u switches do "
                           "not follow from the previous one; what others did is unknown",
                           ctx->path, left_out->n_broken, left_out->n_switches);
     return 0;
+}
+
+void known_begins_set(struct origin *origin, const struct left_out *left_out)
+{
+    if (!origin->threads_only)
+        origin->lost_begin = MAX(origin->lost_begin, left_out->last_begin);
 }

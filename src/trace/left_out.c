@@ -20,10 +20,11 @@
 #define SWITCHES_MIN 8u
 #define BROKEN_MIN 3u
 #define BROKEN_MIN_FEW 2u
-/* One of so many switches at least: by L2, L3 and L4. */
+/* One of so many switches at least: by L2, L3, L4 and L5. */
 #define SELECTED_PART 4u
 #define FILTERED_PART 50u
 #define UNSURE_PART 20u
+#define UNFOLLOWED_PART 20u
 #define AWAY_PART 10u    /* … and of the time */
 #define REFUTED_PART 10u /* one of so many at most */
 #define IDLE_THREAD 0
@@ -44,6 +45,7 @@ struct class_role {
 struct seen_cpu {
     bool has_events;
     bool is_after_switch; /* its last event was a switch, or one of the thread that left */
+    bool has_switch;      /* … and since then no event of another thread than it names */
     int32_t from, to;
     unsigned points;
     int64_t named; /* when it had enough points */
@@ -53,6 +55,7 @@ struct seen_cpu {
 struct seen_thread {
     bool has_events;
     bool has_own;    /* events other than switches and wake-ups */
+    bool is_between; /* a switch to it, or from it, is missing */
     unsigned broken; /* switches to it after which its CPU has an event of another thread */
     unsigned
         refuted; /* … and it has an event of its own later: the kernel's filter did not leave it out */
@@ -68,6 +71,9 @@ struct search {
     struct seen_thread *recent;
     struct map pairs; /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
     unsigned n_switches;
+    unsigned n_unfollowed; /* of these: an event of another thread follows */
+    unsigned
+        n_foreign; /* of these, by another thread than they name: numbers are those of a container, or of processes */
     int64_t first, last;
     struct clock clock;
 };
@@ -185,6 +191,24 @@ static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int6
     return 0;
 }
 
+/* L5. CPU has an event of thread PID, or a switch from it. */
+static int check_thread(struct search *search, struct seen_cpu *cpu, int32_t pid, bool is_switch)
+{
+    struct seen_thread *to, *other;
+
+    if (!cpu->has_switch || pid == cpu->to || pid == PID_UNKNOWN || cpu->to == PID_UNKNOWN ||
+        (pid == cpu->from && !is_switch))
+        return 0;
+    cpu->has_switch = false;
+    search->n_unfollowed++;
+    to = get_thread(search, cpu->to);
+    other = to ? get_thread(search, pid) : NULL;
+    if (!other)
+        return -ENOMEM;
+    to->is_between = other->is_between = true;
+    return 0;
+}
+
 /* ITEM is an event of its thread; IS_OF_TWO: as in struct class_role. */
 static int note_thread(struct search *search, const struct item *item, bool is_of_two)
 {
@@ -222,12 +246,19 @@ static int put_event(struct search *search, const struct item *item)
     cpu->has_events = true;
     if (follow(search, cpu, item->pid, item->time, role->kind == ROLE_SWITCH) < 0)
         return -ENOMEM;
+    if (check_thread(search, cpu,
+                     role->kind == ROLE_SWITCH ? (int32_t)item_value(item, (unsigned)role->first).i
+                                               : item->pid,
+                     role->kind == ROLE_SWITCH) < 0)
+        return -ENOMEM;
     if (role->kind == ROLE_SWITCH) {
+        cpu->has_switch = true;
         search->n_switches++;
         cpu->is_after_switch = true;
         cpu->switched = item->time;
         cpu->from = (int32_t)item_value(item, (unsigned)role->first).i;
         cpu->to = (int32_t)item_value(item, (unsigned)role->second).i;
+        search->n_foreign += item->pid != cpu->from && item->pid != PID_UNKNOWN;
     } else if (role->kind != ROLE_OTHER) {
         name_cpu(search, item_value(item, (unsigned)role->first).i,
                  role->kind == ROLE_SURE ? POINTS_SURE : POINTS_UNSURE, item->time);
@@ -240,7 +271,7 @@ static void put_loss(struct search *search, const struct item *item)
 {
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
         if (item->cpu == CPU_UNKNOWN || item->cpu == (int32_t)i)
-            search->cpus[i].is_after_switch = false;
+            search->cpus[i].is_after_switch = search->cpus[i].has_switch = false;
 }
 
 static int look_through(struct search *search, struct source *source, unsigned max)
@@ -329,6 +360,30 @@ static bool is_filtered(const struct search *search, const struct broken *broken
     return has_others;
 }
 
+static bool is_between(const struct search *search, int32_t pid)
+{
+    const struct seen_thread *thread = map_get(&search->threads, thread_key(pid));
+
+    return thread && thread->is_between;
+}
+
+/* L5. */
+static bool lacks_switches(const struct search *search)
+{
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    if (search->n_foreign > search->n_switches / 2 ||
+        search->n_unfollowed < MAX(search->n_switches / UNFOLLOWED_PART, BROKEN_MIN))
+        return false;
+    while (map_next(&search->pairs, &iter, &key, &value))
+        if (is_between(search, (int32_t)((key - 1) >> 32)) &&
+            is_between(search, (int32_t)(key - 1)))
+            return true;
+    return false;
+}
+
 /* L4. */
 static bool is_unsure(const struct search *search, const struct broken *broken)
 {
@@ -344,13 +399,30 @@ static void judge_threads(const struct search *search, struct left_out *ret)
     count_broken(search, &broken);
     ret->n_switches = search->n_switches;
     ret->n_broken = broken.n;
-    if (is_filtered(search, &broken))
+    if (is_filtered(search, &broken)) {
         ret->threads = LEFT_OUT_FILTERED;
-    else if (broken.absent >= BROKEN_MIN && broken.absent >= broken.n / 10 * 9 &&
-             broken.absent >= search->n_switches / SELECTED_PART)
+    } else if (broken.absent >= BROKEN_MIN && broken.absent >= broken.n / 10 * 9 &&
+               broken.absent >= search->n_switches / SELECTED_PART) {
         ret->threads = LEFT_OUT_SELECTED;
-    else if (is_unsure(search, &broken))
+    } else if (lacks_switches(search)) {
+        ret->threads = LEFT_OUT_SWITCHES;
+        ret->n_broken = search->n_unfollowed;
+    } else if (is_unsure(search, &broken)) {
         ret->threads = LEFT_OUT_UNSURE;
+    }
+}
+
+static int64_t find_last_begin(const struct search *search)
+{
+    int64_t last = TIME_UNKNOWN;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < LEFT_OUT_CPUS; i++) {
+        if (!search->cpus[i].has_events)
+            continue;
+        last = n++ == 0 ? search->cpus[i].first : MAX(last, search->cpus[i].first);
+    }
+    return n > 1 && search->n_switches > 0 ? last : 0;
 }
 
 static void judge(const struct search *search, struct left_out *ret)
@@ -358,12 +430,12 @@ static void judge(const struct search *search, struct left_out *ret)
     int64_t settled =
         search->clock.hz > 0 ? clock_from_ns(&search->clock, SETTLED_NS) : SETTLED_TICKS;
 
-    *ret = (struct left_out){.first = search->first};
+    *ret = (struct left_out){.first = search->first, .last_begin = find_last_begin(search)};
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
         if (search->cpus[i].points >= POINTS_NAMED)
             cpu_set_add(&ret->named, i);
     judge_threads(search, ret);
-    if (ret->threads == LEFT_OUT_SELECTED || ret->threads == LEFT_OUT_FILTERED ||
+    if ((ret->threads != LEFT_OUT_NONE && ret->threads != LEFT_OUT_UNSURE) ||
         search->n_switches < SWITCHES_MIN)
         return;
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++) {

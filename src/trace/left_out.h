@@ -16,7 +16,11 @@
  *  L4  It cannot be told where two switches of eight or more are not followed by their threads, which have no event or only switches and wake-ups, and
  *      that is so of one switch of twenty, such threads are on their CPUs for a tenth of the time, or the idle thread is one of them.
  *
- * A selection that leaves no such trace is not found. */
+ *  L5  Switches themselves are left out, as by a filter of events (perf record --filter, trace-cmd record -f) or by losses that nothing
+ *      tells, where one switch of twenty, three at least, is followed by an event of another thread than it names, and no choice of
+ *      threads explains that: two of these threads switch to or wake each other. No state follows from switches that are there.
+ *
+ * A selection that leaves no such trace is not found. Found as well is when the last CPU that has events begins. */
 
 #include "base/cpu_set.h"
 #include "event/catalogue.h"
@@ -26,6 +30,7 @@ enum left_out_threads {
     LEFT_OUT_NONE,     /* all threads are there, as far as the events show */
     LEFT_OUT_SELECTED, /* by L2; then CPUs are not looked for */
     LEFT_OUT_FILTERED, /* by L3; then neither */
+    LEFT_OUT_SWITCHES, /* by L5; then neither */
     LEFT_OUT_UNSURE,   /* by L4 */
 };
 
@@ -35,8 +40,10 @@ struct left_out {
     struct cpu_set cpus; /* of these, by L1 */
     enum left_out_threads threads;
     int64_t first; /* time of the first event; TIME_UNKNOWN: there is none */
+    int64_t
+        last_begin; /* that of the CPU that begins last; 0: there is one CPU at most, or there are no switches */
     unsigned n_switches,
-        n_broken; /* after which the CPU has an event of another thread than the switch names */
+        n_broken; /* after which the CPU has an event of another thread than the switch names; by L5: at any time before the next one */
 };
 
 #define LEFT_OUT_CPUS 1024u

@@ -147,20 +147,55 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
     return r < 0 ? r : known_cpus_note(ctx, &left_out.cpus);
 }
 
+/* What the perf.data of CTX was left out of, which is read for that once before. -ENOMEM. */
+static int find_left_out_of_perf(const struct open_ctx *ctx, struct left_out *ret)
+{
+    struct catalogue catalogue = {0};
+    struct source *source = NULL;
+    struct error error = {0};
+    struct input in;
+    int r;
+
+    *ret = (struct left_out){0};
+    if (ctx->is_live || ctx->options->is_live || !open_again(ctx, &in))
+        return 0;
+    r = input_refill(&in, &error);
+    if (r >= 0)
+        r = perf_data_open(&in, ctx->path, &catalogue, &ctx->reader, &source, &error);
+    if (r >= 0)
+        r = left_out_find(&source, 1, ret);
+    /* Which of host and guests lacks what cannot be told. */
+    if (catalogue.n_origins != 1)
+        ret->threads = LEFT_OUT_NONE;
+    if (catalogue.n_origins > 0 && catalogue.origins[0]->threads_only)
+        *ret = (struct left_out){0};
+    source_free(source);
+    catalogue_done(&catalogue);
+    return r == -ENOMEM ? r : 0;
+}
+
 int open_perf_data(struct open_ctx *ctx, struct error *error)
 {
+    unsigned first_origin = ctx->trace->catalogue.n_origins;
+    struct left_out left_out;
     struct source *source;
     struct input in;
     int r = 0;
 
     if (!perf_data_is_stream(input_at(&ctx->input), input_buffered(&ctx->input)))
         r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
+    if (r >= 0)
+        r = find_left_out_of_perf(ctx, &left_out);
     if (r < 0)
         return r;
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
     r = perf_data_open(&in, ctx->path, &ctx->trace->catalogue, &ctx->reader, &source, error);
-    return r < 0 ? r : open_ctx_add(ctx, source);
+    if (r < 0)
+        return r;
+    known_begins_set(ctx->trace->catalogue.origins[first_origin], &left_out);
+    r = open_ctx_add(ctx, source);
+    return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }
 
 /* What the text of CTX was left out of, which is read for that once before. -ENOMEM. */
@@ -197,6 +232,9 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
         return r;
     tell_rate(ctx, first_origin);
     kernel_text_leave_out(source, &left_out.cpus, left_out.threads == LEFT_OUT_SELECTED);
+    /* Of perf script; the texts of ftrace are taken for a guest's. */
+    if (ctx->trace->catalogue.origins[first_origin]->layer == LAYER_HOST)
+        known_begins_set(ctx->trace->catalogue.origins[first_origin], &left_out);
     r = open_ctx_add(ctx, source);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }

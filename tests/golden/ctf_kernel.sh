@@ -114,10 +114,14 @@ sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/; /source_0_threads
 ! "$strata" sched threads.ctf >out 2>err || fail "perf's CTF of some threads: $(cat out)"
 grep -qFx 'strata: threads.ctf: only certain threads were recorded: what these and others did meanwhile is unknown' err || fail "$(cat err)"
 
+# perf begins on one CPU after the other, and says nothing of that in CTF.
+case="CPUs that begin one after the other"
+"$strata" export --to ctf -o cpus.ctf packed.data 2>err || fail "$(cat err)"
+sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/; /source_0_complete_from/d' cpus.ctf/metadata
+[ "$("$strata" info -f json cpus.ctf | jq -r '.facts["complete from"]')" = 34.690957994 ] || fail "$("$strata" info cpus.ctf)"
+
 # Of a CPU that perf was not told to record, all is unknown.
 case="of some CPUs"
-"$strata" export --to ctf -o cpus.ctf packed.data 2>err || fail "$(cat err)"
-sed -i 's/tracer_name = "strata-export"/tracer_name = "perf"/' cpus.ctf/metadata
 ls cpus.ctf >files
 rm "cpus.ctf/$(grep '1$' files)"
 "$strata" sched --by cpu -f json cpus.ctf 2>err >out || fail "$(cat err)"

@@ -228,15 +228,24 @@ import machine, perf_stream
 rng = random.Random(5)
 made = machine.Machine(rng, 2, 0, 4, True, False)
 made.run(31 * machine.MILLI)
-for name, values in {"whole": {}, "freq": {"period": 300, "flags": perf_stream.FREQ}, "period": {"period": 2}, "thread": {"tid": 101},
+for name, values in {"whole": {}, "filtered": {}, "freq": {"period": 300, "flags": perf_stream.FREQ}, "period": {"period": 2}, "thread": {"tid": 101},
                      "overwrite": {"flags": perf_stream.WRITE_BACKWARD}, "overwritten": {"flags": perf_stream.WRITE_BACKWARD}}.items():
     stream = perf_stream.PerfStream(made.host, 0, 30 * machine.MILLI, machine.MILLI)
     for key, value in values.items():
         setattr(stream, key, value)
+    if name == "filtered":
+        for page in (page for pages in stream.cpus for page in pages):
+            page.events = [e for e in page.events if e.name != "sched_switch" or e.values["next_pid"] % 2]
     if name == "overwritten":
         del stream.cpus[1][:20]
     stream.write(f"{name}.made")
 PYTHON
+# A filter of events leaves out switches.
+case="perf record --filter"
+! "$strata" sched filtered.made >out 2>err || fail "states: $(cat out)"
+grep -q '^strata: filtered.made: [0-9]* of [0-9]* switches are followed by another thread than they name: ' err || fail "$(cat err)"
+"$strata" info filtered.made 2>err | grep -q '^  lost .*may be missing\|^  lost *unknown' || fail "$("$strata" info filtered.made)"
+case="perf record -F, of a thread, --overwrite"
 for of in whole freq period overwrite overwritten; do
     "$strata" sched -f json $of.made 2>$of.err >$of.json || fail "$of: $(cat $of.err)"
 done

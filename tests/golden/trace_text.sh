@@ -250,6 +250,37 @@ for name in whole ls swapper sh 133; do
     ! grep . wrong || fail "spans of $name"
 done
 [ "$(wc -l <swapper.spans)" -gt 2000 ] || fail "$(wc -l <swapper.spans) spans"
+# perf script of perf record -a: until the last CPU has its first event, threads may have run there unseen, as in perf.data.
+xz -dc "$DATA/perf/packed.data.xz" >packed.data
+complete_from() { "$strata" info -f json "$1" 2>/dev/null | jq -r '.facts["complete from"]'; }
+[ "$(complete_from packed.data)" = 34.690957994 ] || fail "$(complete_from packed.data)"
+[ "$(complete_from whole.txt)" = 34.690957994 ] || fail "$(complete_from whole.txt)"
+"$strata" sql --format=json -c "SELECT min(begin_ns) AS first FROM state WHERE kind = 'thread' AND state IN ('sleeping', 'woken', 'preempted')" whole.txt 2>err |
+    jq -e '.first >= 34690957994' >out || fail "before the second CPU begins: $(cat out err)"
+for name in cpu0 cpu1 ls 133; do
+    [ "$(complete_from $name.txt)" = null ] || fail "$name: $(complete_from $name.txt)"
+done
+# A filter of events leaves out switches: no state follows from the others.
+for rule in 'prev_state=[SD]' 'next_pid=[0-9]*[13579] ' 'prev_comm=swapper' '_pid=133 '; do
+    awk -v rule="$rule" '!/sched_switch/ || $0 ~ rule' whole.txt >filtered.txt
+    ! "$strata" sched filtered.txt >out 2>err || fail "$rule: $(cat out)"
+    grep -q "^strata: filtered.txt: [0-9]* of [0-9]* switches are followed by another thread than they name: .*; what threads and CPUs did is unknown$" err ||
+        fail "$rule: $(cat err)"
+    grep -q ', but for switches of which others were left out, from which no states follow; ' err || fail "$rule: $(cat err)"
+    [ "$("$strata" sql --format=json -c "SELECT count(*) AS n FROM state" filtered.txt 2>/dev/null | jq .n)" = 0 ] || fail "$rule: states"
+    "$strata" stat --strict filtered.txt >out 2>&1 && fail "$rule: --strict"
+done
+# What is exported says so.
+for to in ctf trace.dat; do
+    rm -rf filtered.$to
+    "$strata" export --to $to -o filtered.$to filtered.txt 2>err || fail "$(cat err)"
+    ! "$strata" sched filtered.$to >out 2>err || fail "$to: $(cat out)"
+    grep -q 'of which others were left out' err || fail "$to: $(cat err)"
+done
+# Where few do not follow, what is between these is unknown, and counted as info counts it.
+awk '!/sched_switch/ || /prev_prio=120/' whole.txt >few.txt
+[ "$("$strata" info -f json few.txt 2>err | jq -c .switches)" = '{"count":986,"not_following":8}' ] || fail "$("$strata" info few.txt 2>&1)"
+[ "$("$strata" sched -f json few.txt 2>err | jq -c '.contradictions | [.checked, .switches]')" = '[986,8]' ] || fail "$("$strata" sched few.txt 2>&1)"
 # What a text cannot say is not said.
 head -n 100 cpu0.txt >few.txt
 "$strata" stat few.txt >out 2>err
@@ -257,7 +288,7 @@ head -n 100 cpu0.txt >few.txt
 
 # perf script prints what was lost only if it is asked to: without a line that tells a loss, nothing is known of losses.
 for lines in '1,2 unknown:' '1,3 5'; do
-    sed -n ${lines%% *}p perf.txt >part.txt
+    sed -n ${lines%% *}p perf.txt | sed 's/\[001\]/[000]/' >part.txt
     "$strata" info part.txt | grep -q "^  lost  *${lines#* } " || fail "$("$strata" info part.txt)"
     # Nor by what is exported of it.
     for to in ctf trace.dat; do

@@ -56,6 +56,7 @@ class TextFile(Source):
         self.is_perf, self.length = is_perf, length
         self.comms = {}
         super().__init__(kernel, begin, end)
+        self.facts["begins_apart"] = is_perf  # on one CPU after the other
         self.comms = {thread.pid: thread.comm for thread in kernel.threads}
         for span in kernel.spans:
             span.key = SOFTIRQS[int(span.key)] if span.kind == "softirq" else span.key

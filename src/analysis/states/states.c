@@ -183,7 +183,7 @@ static _cold_ int look_at_class(struct states *states, const struct event_class 
     plan.source = get_source(states, class->origin);
     if (states->error < 0)
         return states->error;
-    if (plan.source && class->origin->threads_only)
+    if (plan.source && !origin_has_states(class->origin))
         plan.role = PLAN_NOTHING;
     else if (plan.source && plan.source->is_xen)
         state_xen_plan(class, &plan);

@@ -529,23 +529,17 @@ static int open_reader(struct input *in, const char *name, struct catalogue *cat
     return 0;
 }
 
-/* ---- When CPUs begin ---- */
-
-/* So many events are read to find out. */
-#define LOOK_MAX 131072u
+/* ---- What was overwritten ---- */
 
 /* The latest time at which the data of one of its CPUs begin; 0: of one CPU at most, or none. */
-static int64_t find_last_begin(struct source *source, unsigned n_cpus, uint64_t max)
+static int64_t find_last_begin(struct source *source, unsigned n_cpus)
 {
     struct cpu_set seen = {0};
     const struct item *items;
-    uint64_t n_looked = 0;
     int64_t begin = 0;
     int n;
 
-    while ((n_cpus == 0 || cpu_set_count(&seen) < n_cpus) && n_looked < max &&
-           (n = source_next(source, &items)) > 0) {
-        n_looked += (unsigned)n;
+    while ((n_cpus == 0 || cpu_set_count(&seen) < n_cpus) && (n = source_next(source, &items)) > 0)
         for (int i = 0; i < n; i++) {
             if (items[i].kind != ITEM_EVENT || (uint32_t)items[i].cpu >= CPU_SET_MAX ||
                 cpu_set_has(&seen, (uint32_t)items[i].cpu))
@@ -553,40 +547,23 @@ static int64_t find_last_begin(struct source *source, unsigned n_cpus, uint64_t 
             cpu_set_add(&seen, (uint32_t)items[i].cpu);
             begin = MAX(begin, items[i].time);
         }
-    }
     return cpu_set_count(&seen) > 1 ? begin : 0;
 }
 
-/* Whether there are switches of threads among the events that were read. */
-static bool has_switches(const struct catalogue *catalogue)
-{
-    for (unsigned i = 0; i < catalogue->n_classes; i++)
-        if (strcmp(catalogue->classes[i]->name, "sched_switch") == 0)
-            return true;
-    return false;
-}
-
-/* The file is read once before. IS_OVERWRITTEN: perf kept the end of what it had of each CPU (--overwrite). Otherwise it records
- * all threads, and switches its events on in one CPU after the other: until the last one, threads may have run unseen. Without
- * events of switches, a CPU may have nothing to record for long. */
-static void note_begins(struct perf_data *perf, const struct reader_options *options,
-                        bool is_overwritten)
+/* With --overwrite, perf kept the end of what it had of each CPU: the file is read once before to find where these begin. */
+static void note_overwritten(struct perf_data *perf, const struct reader_options *options)
 {
     struct catalogue catalogue = {0};
     struct error error = {0};
     struct source *source;
     struct input in;
 
-    perf->origin->kernel.origin.lost_uncounted |= is_overwritten;
+    perf->origin->kernel.origin.lost_uncounted = true;
     if (!perf->in.seekable || perf->in.fd < 0 ||
         input_open(&in, perf->in.path, perf->in.capacity, &error) < 0)
         return;
     if (open_reader(&in, perf->path, &catalogue, options, &source, &error) >= 0) {
-        int64_t begin =
-            find_last_begin(source, perf->features.n_cpus, is_overwritten ? UINT64_MAX : LOOK_MAX);
-
-        if (is_overwritten || has_switches(&catalogue))
-            perf->origin->kernel.origin.lost_begin = begin;
+        perf->origin->kernel.origin.lost_begin = find_last_begin(source, perf->features.n_cpus);
         source_free(source);
     }
     catalogue_done(&catalogue);
@@ -597,15 +574,15 @@ int perf_data_open(struct input *in, const char *name, struct catalogue *catalog
                    struct error *error)
 {
     int r = open_reader(in, name, catalogue, options, ret_source, error);
-    bool is_overwritten = false;
     struct perf_data *perf;
 
     if (r < 0)
         return r;
     perf = of(*ret_source);
     for (unsigned i = 0; i < perf->attrs.n; i++)
-        is_overwritten |= (perf->attrs.list[i]->flags & ATTR_WRITE_BACKWARD) != 0;
-    if (is_overwritten || !perf->attrs.has_threads)
-        note_begins(perf, options, is_overwritten);
+        if (perf->attrs.list[i]->flags & ATTR_WRITE_BACKWARD) {
+            note_overwritten(perf, options);
+            break;
+        }
     return 0;
 }
