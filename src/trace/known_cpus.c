@@ -107,15 +107,13 @@ int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing)
     ctx->is_cut = true;
     ctx->trace->lost_uncounted = true;
     /* What was cut is noted already. */
-    return was_cut
-               ? 0
-               : trace_note(ctx->trace,
-                            "%s: CPU%s %s %s recorded, and there are no data of %s: what %s did is "
-                            "unknown",
-                            ctx->path, n == 1 ? "" : "s",
-                            cpu_set_text(missing, CPU_SET_MAX, text, sizeof text),
-                            n == 1 ? "was" : "were", n == 1 ? "it" : "them",
-                            n == 1 ? "it" : "they");
+    return was_cut ? 0
+                   : trace_note(ctx->trace,
+                                "%s: there are no data of CPU%s %s, which its events or its files "
+                                "name: what %s did is unknown",
+                                ctx->path, n == 1 ? "" : "s",
+                                cpu_set_text(missing, CPU_SET_MAX, text, sizeof text),
+                                n == 1 ? "it" : "they");
 }
 
 struct lost_cpus {

@@ -135,7 +135,7 @@ status=0
 # Where the recorder did not state its files, events name the CPU that is missing, or if there are none, the other files' numbers.
 lacks() { # DIRECTORY CPU
     "$strata" info "$1" >info 2>told || fail "$(cat told)"
-    grep -q "^strata: $1.*: CPU $2 was recorded, and there are no data of it: what it did is unknown$" told &&
+    grep -q "^strata: $1.*: there are no data of CPU $2, which its events or its files name: what it did is unknown$" told &&
         grep -q ' unknown number in\|how many is not known' info || fail "$(cat told info)"
 }
 # No event of this capture names another CPU: nothing tells.
@@ -227,7 +227,7 @@ struct.pack_into("<QQ", data, table + 16, 0, 0)
 open(sys.argv[2], "wb").write(data)
 END_OF_SCRIPT
 "$strata" info none.dat >info 2>told || fail "$(cat told)"
-grep -qFx 'strata: none.dat: CPU 1 was recorded, and there are no data of it: what it did is unknown' told || fail "$(cat told)"
+grep -qFx 'strata: none.dat: there are no data of CPU 1, which its events or its files name: what it did is unknown' told || fail "$(cat told)"
 fact lost | grep -q ' in 1 place' || fail "$(cat info)"
 shares_are none.dat 0 100
 are_true none.dat
@@ -479,7 +479,7 @@ for files in '' ', "files": {"xen/trace.raw": 2192436}'; do
   "xen": {"version": "4.17.7", "cpu_vendor": "amd", "cpus": [0, 1]}, "lost": 0, "complete": true$files}]}
 END_OF_JSON
     "$strata" exits --events -f csv --keep-going lacking >some 2>told || fail "$(cat told)"
-    [ -n "$files" ] || grep -q 'CPU 1 was recorded, and there are no data of it' told || fail "$(cat told)"
+    [ -n "$files" ] || grep -q 'there are no data of CPU 1, which its events or its files name' told || fail "$(cat told)"
     sed 1d some | cut -d , -f 1,2 | sort | comm -13 whole.exits - >other.exits
     [ ! -s other.exits ] || fail "exits that are none: $(head -n 3 other.exits)"
     shares_are lacking 0 100
