@@ -13,6 +13,7 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result)
 {
     const struct selection *select = analysis->settings.select;
+    struct coverage_threads threads = coverage_threads(coverage);
     char buf[160];
     int r;
 
@@ -23,12 +24,12 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
         result_add_note(ret_result, "%s",
                         coverage_backward_text(buf, sizeof buf, coverage->n_backward)) < 0)
         return -ENOMEM;
-    if (coverage_is_of_threads(coverage) &&
+    if (threads.are_selected &&
         result_add_note(ret_result,
                         "only certain threads were recorded: what others did is unknown, and "
                         "so are rates and shares of the time") < 0)
         return -ENOMEM;
-    if (coverage_is_filtered(coverage) && !analysis->ops->notes_filter &&
+    if (threads.are_filtered && !analysis->ops->notes_filter &&
         result_add_note(ret_result,
                         "events of some threads are missing: what is not of a thread is there "
                         "only while others ran, and has no rates and no shares of the time") < 0)

@@ -174,10 +174,8 @@ static int hide_shares(const struct sched *sched, struct result *result)
 
     if (share < 0 || !select || !(select->options->from.given || select->options->to.given))
         return 0;
-    for (unsigned i = 0; i < result->n_rows; i++) {
-        result->rows[i]->has_value &= ~(UINT64_C(1) << share);
+    for (unsigned i = 0; i < result->n_rows; i++)
         result_set_unknown(result->rows[i], (unsigned)share);
-    }
     return result->n_rows == 0
                ? 0
                : result_add_note(result, "states count with their whole length, also where it is "

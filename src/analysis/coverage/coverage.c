@@ -662,20 +662,15 @@ bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t un
     return false;
 }
 
-bool coverage_is_of_threads(const struct coverage *coverage)
+struct coverage_threads coverage_threads(const struct coverage *coverage)
 {
-    for (unsigned i = 0; i < coverage->n_sources; i++)
-        if (coverage->sources[i]->origin->threads_only)
-            return true;
-    return false;
-}
+    struct coverage_threads threads = {0};
 
-bool coverage_is_filtered(const struct coverage *coverage)
-{
-    for (unsigned i = 0; i < coverage->n_sources; i++)
-        if (coverage->sources[i]->origin->pid_filter)
-            return true;
-    return false;
+    for (unsigned i = 0; i < coverage->n_sources; i++) {
+        threads.are_selected |= coverage->sources[i]->origin->threads_only;
+        threads.are_filtered |= coverage->sources[i]->origin->pid_filter;
+    }
+    return threads;
 }
 
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n)

@@ -90,8 +90,10 @@ double coverage_lost_share_pair(const struct coverage *coverage, const struct co
 bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin);
 bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair);
 /* Whether a source has certain threads alone (origin->threads_only); whether the kernel chose them (origin->pid_filter). */
-bool coverage_is_of_threads(const struct coverage *coverage);
-bool coverage_is_filtered(const struct coverage *coverage);
+struct coverage_threads {
+    bool are_selected, are_filtered;
+};
+struct coverage_threads coverage_threads(const struct coverage *coverage);
 /* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */

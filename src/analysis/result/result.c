@@ -135,6 +135,7 @@ void result_set_number(struct result_row *row, unsigned column, int64_t number)
 
 void result_set_unknown(struct result_row *row, unsigned column)
 {
+    row->has_value &= ~(UINT64_C(1) << column);
     row->is_unknown |= UINT64_C(1) << column;
 }
 
@@ -146,10 +147,8 @@ void result_refute_errors(struct result *result)
              i++) {
             struct result_row *row = result->rows[i];
 
-            if (!result_has(row, column) || row->values[column].number == 0)
-                continue;
-            row->has_value &= ~(UINT64_C(1) << column);
-            result_set_unknown(row, column);
+            if (result_has(row, column) && row->values[column].number != 0)
+                result_set_unknown(row, column);
         }
 }
 
@@ -159,21 +158,25 @@ static bool is_of_times(enum result_kind kind)
            kind == RESULT_SHARE;
 }
 
+/* What rows have in COLUMN is unknown. */
+static void forget_column(struct result *result, unsigned column)
+{
+    for (unsigned i = 0; i < result->n_rows; i++)
+        if (result_has(result->rows[i], column))
+            result_set_unknown(result->rows[i], column);
+}
+
 int result_forget_times(struct result *result)
 {
-    uint64_t columns = 0;
-
     if (!clock_is_order(&result->clock))
         return 0;
     for (unsigned column = 0; column < result->n_columns; column++)
         if (is_of_times(result->columns[column].kind) ||
             strcmp(result->columns[column].name, "max_at") == 0)
-            columns |= UINT64_C(1) << column;
+            forget_column(result, column);
     for (unsigned i = 0; i < result->n_rows; i++) {
         struct result_row *row = result->rows[i];
 
-        row->is_unknown |= row->has_value & columns;
-        row->has_value &= ~columns;
         row->durations = NULL;
         row->batches = row->intervals = NULL;
         row->n_periods = 0;

@@ -199,6 +199,7 @@ int result_set_text(struct result *result, struct result_row *row, unsigned colu
                     const char *text);
 /* The part PART of a whole of which UNKNOWN is in no part: unknown if all of it that is known is 0. */
 void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown);
+/* The value of COLUMN, if it has one, is taken away. */
 void result_set_unknown(struct result_row *row, unsigned column);
 static inline bool result_is_unknown(const struct result_row *row, unsigned column)
 {
