@@ -161,8 +161,8 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
     for (unsigned i = 0; i < classes->n_origins; i++)
         if (classes->origins[i]->lacks_switches) {
             text_put_literal(text,
-                             ", but for switches of which others were left out, from which no "
-                             "states follow; record them without a filter");
+                             ", except for switches between which others were left out, which are "
+                             "not enough for states; record them without a filter");
             return;
         }
     if (!*selected && are_in_text(needs, classes))

@@ -411,8 +411,8 @@ static void set_order(const struct info *info, struct table *table)
     }
     if (broken > 0)
         text_printf(table_cell(table, INFO_SWITCHES_TEXT),
-                    "%" PRIu64 " of %" PRIu64 " are followed by another thread than they name: "
-                    "what ran in between is unknown",
+                    "%" PRIu64 " of %" PRIu64
+                    " do not follow the previous one on their CPU: what ran in between is unknown",
                     broken, n);
 }
 

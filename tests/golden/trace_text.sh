@@ -264,9 +264,9 @@ done
 for rule in 'prev_state=[SD]' 'next_pid=[0-9]*[13579] ' 'prev_comm=swapper' '_pid=133 '; do
     awk -v rule="$rule" '!/sched_switch/ || $0 ~ rule' whole.txt >filtered.txt
     ! "$strata" sched filtered.txt >out 2>err || fail "$rule: $(cat out)"
-    grep -q "^strata: filtered.txt: [0-9]* of [0-9]* switches are followed by another thread than they name: .*; what threads and CPUs did is unknown$" err ||
+    grep -q "^strata: filtered.txt: [0-9]* of [0-9]* switches do not follow from the previous one: .*; what threads and CPUs did is unknown$" err ||
         fail "$rule: $(cat err)"
-    grep -q ', but for switches of which others were left out, from which no states follow; ' err || fail "$rule: $(cat err)"
+    grep -q ', except for switches between which others were left out, ' err || fail "$rule: $(cat err)"
     [ "$("$strata" sql --format=json -c "SELECT count(*) AS n FROM state" filtered.txt 2>/dev/null | jq .n)" = 0 ] || fail "$rule: states"
     "$strata" stat --strict filtered.txt >out 2>&1 && fail "$rule: --strict"
 done
@@ -275,7 +275,7 @@ for to in ctf trace.dat; do
     rm -rf filtered.$to
     "$strata" export --to $to -o filtered.$to filtered.txt 2>err || fail "$(cat err)"
     ! "$strata" sched filtered.$to >out 2>err || fail "$to: $(cat out)"
-    grep -q 'of which others were left out' err || fail "$to: $(cat err)"
+    grep -q 'between which others were left out' err || fail "$to: $(cat err)"
 done
 # Where few do not follow, what is between these is unknown, and counted as info counts it.
 awk '!/sched_switch/ || /prev_prio=120/' whole.txt >few.txt
