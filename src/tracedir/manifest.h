@@ -15,7 +15,7 @@
  *                 "domains": [{"id": 0, "name": "Domain-0"}]},
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
  *         "guest": {"agent": "0.1.0", "agent_pid": 4712, "release": "6.1.0-18-amd64", "machine": "x86_64",
- *                   "boot_id": "…", "kvm": true, "confined": "user, landlock, seccomp"},
+ *                   "boot_id": "…", "kvm": true, "away": true, "confined": "user, landlock, seccomp"},
  *         "vmm": {"pid": 4711, "name": "web7", "uuid": "…", "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
@@ -119,7 +119,8 @@ struct manifest_guest {
     const char *agent; /* its version */
     int32_t agent_pid; /* its process, by the numbers of this kernel; 0: not known */
     const char *release, *machine, *boot_id;
-    bool kvm; /* the pairs of its clock come from KVM, not from exchanged messages */
+    bool kvm;     /* the pairs of its clock come from KVM, not from exchanged messages */
+    bool is_away; /* while it is recorded: its agent does not answer any more */
     /* what sandboxed the process that parsed the guest's data: "user, landlock, seccomp" */
     const char *confined;
 };

@@ -245,6 +245,7 @@ static const struct manifest_guest *get_guest(struct reader *reader, const json_
     guest->boot_id = get_string(reader, json, "boot_id");
     guest->confined = get_string(reader, json, "confined");
     guest->kvm = json_is_true(json_object_get(json, "kvm"));
+    guest->is_away = json_is_true(json_object_get(json, "away"));
     return guest;
 }
 

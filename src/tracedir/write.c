@@ -133,6 +133,8 @@ static int set_guest(json_t *object, const struct manifest_guest *guest)
     r |= set_string(json, "confined", guest->confined);
     if (guest->kvm)
         r |= json_object_set_new(json, "kvm", json_true());
+    if (guest->is_away)
+        r |= json_object_set_new(json, "away", json_true());
     return json_object_set_new(object, "guest", json) | r;
 }
 

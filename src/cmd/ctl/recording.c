@@ -90,12 +90,18 @@ static bool is_unanswered(const struct manifest_source *source)
     return source->guest && !source->guest->agent;
 }
 
+static bool is_away(const struct manifest_source *source)
+{
+    return source->guest && source->guest->is_away;
+}
+
 static const char *state_of(const struct manifest_source *source, bool is_recorded)
 {
     if (manifest_source_has_ended(source))
         return "has ended";
     return !is_recorded            ? "the recorder was killed"
            : is_unanswered(source) ? "no agent has answered"
+           : is_away(source)       ? "no agent answers any more"
                                    : "is recorded";
 }
 
@@ -134,7 +140,8 @@ static int put_status(const char *directory, const struct manifest *manifest, bo
         table_str(&table, SIZE, bytes_text(size, sizeof size, bytes));
         table_u64(&table, BYTES, bytes);
         table_str(&table, STATE, state_of(source, is_recorded));
-        table_bool(&table, RECORDING, !has_ended && is_recorded && !is_unanswered(source));
+        table_bool(&table, RECORDING,
+                   !has_ended && is_recorded && !is_unanswered(source) && !is_away(source));
         table_list(&table, PROBLEMS);
         for (unsigned j = 0; j < source->n_problems; j++)
             table_list_add(&table, source->problems[j]);

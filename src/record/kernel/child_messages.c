@@ -95,6 +95,7 @@ static int on_progress(struct guests *guests, struct guest *guest,
                                          : "traces");
         guest->was_running = guest->was_traced = true;
         guest->is_exit_reported = false;
+        guest->closed_at = guest->lost_at = 0;
         guest->is_rewound = false;
         guest->retries = 0;
     } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
@@ -266,6 +267,9 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         if (!guest->is_exit_reported)
             guest_report(guests, guest, what);
         guest->is_exit_reported = guest->is_wait_reported = guest->progress.said_bye;
+        if (guest->was_running && !guest->progress.said_bye)
+            guest->lost_at = guest->closed_at ? guest->closed_at : now;
+        guests->written &= !guest->was_running;
         guest->lost_error = packet->head.error;
         guest->was_running = false;
         guest->connection = CONNECTION_AWAY;

@@ -269,8 +269,11 @@ static void tell_child(struct guests *guests, struct guest *guest, enum guest_pa
 
 void guests_agent_closed(struct guests *guests)
 {
-    for (unsigned i = 0; i < guests->n; i++)
+    for (unsigned i = 0; i < guests->n; i++) {
+        if (guests->guests[i].was_running && !guests->guests[i].closed_at)
+            guests->guests[i].closed_at = clock_ns(CLOCK_MONOTONIC);
         tell_child(guests, &guests->guests[i], PACKET_AGENT_CLOSED);
+    }
 }
 
 void guests_machine_stopped(struct guests *guests, uint64_t ns)

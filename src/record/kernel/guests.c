@@ -337,6 +337,23 @@ bool guests_are_flushed(const struct guests *guests)
     return true;
 }
 
+bool guest_is_away(const struct guest *guest)
+{
+    return guest->was_traced && !guest->was_running && !guest->ended;
+}
+
+bool guest_loss_text(const struct guest *guest, uint64_t now, char *buf, size_t size)
+{
+    if (guest->lost_at == 0)
+        return false;
+    snprintf(buf, size,
+             "the guest's agent %s %.1f seconds before the recording of the guest ended: nothing "
+             "of the guest is recorded after that; what the agent had not sent is lost",
+             guest->closed_at ? "ended unexpectedly" : "stopped answering",
+             (double)(now - MIN(guest->lost_at, now)) / (double)NSEC_PER_SEC);
+    return true;
+}
+
 bool guest_is_silent(const struct guest *guest)
 {
     return guest->n_boots == 1 && !guest->was_running && guest->progress.bytes == 0 &&

@@ -85,6 +85,9 @@ struct guest {
     bool was_traced;       /* on any connection */
     bool is_rewound;       /* its state went back, and it is not traced again yet */
     bool was_running, ended;
+    /* ns: when its port reported that the agent had closed it, and since when the traced agent is missing without having said that
+     * it exits; 0: not, or an agent is traced again. */
+    uint64_t closed_at, lost_at;
     uint64_t flush_asked,
         flushed;        /* the numbers of the last flush that was asked for, and that is done */
     bool measures_seen; /* how its child is confined is known */
@@ -140,6 +143,11 @@ int guests_join(int dir, uint64_t max_size, const struct guest_config *configs, 
 uint64_t guest_lost(const struct guest *guest);
 /* Whether pages that GUEST sent are not in the trace; if so, BUF says why. */
 bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size);
+/* Whether GUEST was traced, and no agent of it answers any more. */
+bool guest_is_away(const struct guest *guest);
+/* Whether the traced agent of GUEST is missing without having said that it exits; if so, BUF says so, and how long before NOW it
+ * was lost. */
+bool guest_loss_text(const struct guest *guest, uint64_t now, char *buf, size_t size);
 /* Whether nothing ever came from GUEST. */
 bool guest_is_silent(const struct guest *guest);
 /* Removes the directories of guests from which nothing came. All have ended. */

@@ -55,6 +55,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .machine = known(boot->machine),
         .boot_id = known(boot->boot_id),
         .kvm = boot->by_kvm && boot->n_pairs > 0,
+        .is_away = last && guest_is_away(guest),
         .confined = known(entry->confined),
     };
     *source = (struct manifest_source){

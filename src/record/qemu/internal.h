@@ -73,6 +73,7 @@ struct qemu_recorder {
     unsigned n_halts;              /* of the monitor's, that are reported */
     bool is_arrival_noted;         /* whether a migration brought the machine is known */
     bool is_departure_noted;       /* a migration has taken it away, as the guest was told */
+    bool is_loss_reported;         /* that the guest's agent is missing */
     unsigned n_resets;             /* of the monitor's, that are noted; … */
     unsigned boots_at_reset; /* … the boots of the guest at the last one; 0: not traced yet */
     uint64_t step_at;        /* when step() is due */
@@ -131,6 +132,8 @@ bool qemu_stop_step(struct qemu_recorder *self, uint64_t now);
 uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now);
 /* Reports that its process is stopped by a signal, which QEMU itself cannot. */
 void qemu_report_halt(struct qemu_recorder *self);
+/* Reports that the guest's agent is missing although its machine runs. *NEXT: when the next call is due, if that is earlier. */
+void qemu_report_loss(struct qemu_recorder *self, uint64_t now, uint64_t *next);
 /* Notes which boot of the guest ends if the machine has been reset. */
 void qemu_note_reset(struct qemu_recorder *self);
 /* Tells the guest's recorder when a migration brought the machine here, or took it away. */

@@ -90,6 +90,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
     qemu_note_reset(self);
     qemu_note_migration(self);
     qemu_report_halt(self);
+    qemu_report_loss(self, now, ret_next);
     qemu_connected(self);
     if (self->monitor.changed || self->programs.changed)
         recorder_changed(&self->recorder);
@@ -267,12 +268,30 @@ static void report_attached_end(struct qemu_recorder *self)
     recorder->is_end_reported = true;
 }
 
+/* Why the guest's agent has not sent the rest. */
+static const char *why_no_rest(const struct qemu_recorder *self, char *buf, size_t size)
+{
+    const struct guest *guest = guest_recorder_guest(self->settings.guest);
+
+    if (self->monitor.is_migrated)
+        return "the virtual machine was migrated before the guest's agent had sent the rest";
+    if (qemu_lost_agent(self))
+        return "the virtual machine was reset before the guest's agent had sent the rest";
+    if (self->is_loss_reported && guest &&
+        guest_loss_text(guest, (uint64_t)self->ended.monotonic_ns, buf, size))
+        return buf;
+    return self->child.ended
+               ? "the virtual machine ended before the guest's agent had sent the rest"
+               : "the guest's agent did not send the rest in time";
+}
+
 static int finish(struct recorder *recorder, struct error *error)
 {
     struct qemu_recorder *self = qemu_self(recorder);
     int dir = recording_dir(recorder->recording);
     uint64_t unused;
     struct stat st;
+    char why[300];
 
     (void)error;
     if (self->settings.running)
@@ -297,16 +316,8 @@ static int finish(struct recorder *recorder, struct error *error)
             (void)unlinkat(dir, VMM_LOG, 0);
     }
     if (self->settings.guest)
-        guest_recorder_end(
-            self->settings.guest,
-            self->monitor.is_migrated
-                ? "the virtual machine was migrated before the guest's agent had sent the rest"
-            : qemu_lost_agent(self)
-                ? "the virtual machine was reset before the guest's agent had sent the rest"
-            : self->child.ended
-                ? "the virtual machine ended before the guest's agent had sent the rest"
-                : "the guest's agent did not send the rest in time",
-            GUEST_NO_AGENT);
+        guest_recorder_end(self->settings.guest, why_no_rest(self, why, sizeof why),
+                           GUEST_NO_AGENT);
     if (fstatat(dir, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
         self->simple_size = (uint64_t)st.st_size;
     copy_simple(self);

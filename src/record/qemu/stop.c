@@ -22,6 +22,8 @@
 #define REMIND_NS (10 * NSEC_PER_SEC)
 /* … and kills it, unless a user sent the signal. */
 #define END_TIMEOUT_NS (20 * NSEC_PER_SEC)
+/* An agent that is missing for so long ended before its machine, and is not back at once. */
+#define LOSS_NS (NSEC_PER_SEC / 2)
 /* How long after the end of the program that starts QEMU the recorder waits for QEMU. */
 #define COME_TIMEOUT_NS (60 * NSEC_PER_SEC)
 
@@ -146,6 +148,34 @@ void qemu_report_halt(struct qemu_recorder *self)
                     "QEMU (process %d) is stopped by a signal, and its machine stands still; "
                     "continue it: kill -CONT %d",
                     self->monitor.pid, self->monitor.pid);
+}
+
+void qemu_report_loss(struct qemu_recorder *self, uint64_t now, uint64_t *next)
+{
+    const struct guest *guest =
+        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+    uint64_t at;
+
+    if (!guest || guest->ended || guest->lost_at == 0) {
+        if (guest && guest->lost_at == 0 && self->is_loss_reported && guest->was_running) {
+            recorder_report(&self->recorder, "the guest's agent is traced again");
+            self->is_loss_reported = false;
+        }
+        return;
+    }
+    if (self->is_loss_reported || self->phase != QEMU_RUNS || self->is_stopping ||
+        self->child.ended || self->monitor.is_migrated || qemu_lost_agent(self))
+        return;
+    at = guest->lost_at + LOSS_NS;
+    if (now < at) {
+        *next = MIN(*next, at);
+        return;
+    }
+    self->is_loss_reported = true;
+    recorder_report(&self->recorder,
+                    "the guest's agent %s: nothing of the guest is recorded until strata-agent is "
+                    "started again in the guest",
+                    guest->closed_at ? "has ended" : "does not answer any more");
 }
 
 bool qemu_lost_agent(const struct qemu_recorder *self)

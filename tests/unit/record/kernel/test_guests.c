@@ -525,6 +525,80 @@ static void who_can_bring_nothing_is_flushed(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* The agent of one guest is killed, and that of the other says that it exits: both are away, but only the first is lost. */
+static void lose_the_agent(int channel)
+{
+    struct guest_progress progress = {.state = GUEST_RUNNING, .ran = true};
+
+    send_packet(channel, PACKET_PROGRESS, 0, &progress, sizeof progress);
+    send_packet(channel, PACKET_DISCONNECTED, 0, NULL, 0);
+    pause();
+}
+
+static void end_the_agent(int channel)
+{
+    struct guest_progress progress = {.state = GUEST_RUNNING, .ran = true};
+
+    send_packet(channel, PACKET_PROGRESS, 0, &progress, sizeof progress);
+    progress.said_bye = true;
+    progress.state = GUEST_DISCONNECTED;
+    send_packet(channel, PACKET_PROGRESS, 0, &progress, sizeof progress);
+    send_packet(channel, PACKET_DISCONNECTED, 0, NULL, 0);
+    pause();
+}
+
+static bool is_away(const struct guests *guests, unsigned i)
+{
+    struct manifest manifest = {0};
+    struct manifest_source *sources;
+    bool away;
+
+    assert_int_equal(guests_put_sources(guests, false, GUESTS_SILENT_AS_OTHERS, &manifest.arena,
+                                        &sources, &manifest.n_sources),
+                     0);
+    away = sources[i].guest->is_away;
+    manifest_done(&manifest);
+    return away;
+}
+
+static void an_agent_that_was_killed_is_lost(void **state)
+{
+    char path[sizeof directory + 16], text[300];
+    const struct trace_config trace = {.clock = ""};
+    struct guest_config configs[2] = {{.name = "killed", .trace = &trace},
+                                      {.name = "ended", .trace = &trace}};
+    struct guest *guest;
+    struct guests guests;
+    int listener;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/port", directory);
+    listener = listen_at(path);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &configs[i].endpoint, NULL), 0);
+    assert_int_equal(guests_join(-1, 0, configs, 2, &guests, NULL), 0);
+    guest = &guests.guests[0];
+    while (guest->connection != CONNECTION_GIVEN || guest[1].connection != CONNECTION_GIVEN)
+        serve_once(&guests);
+    assert_false(is_away(&guests, 0) || is_away(&guests, 1));
+    assert_false(guest_loss_text(guest, clock_ns(CLOCK_MONOTONIC), text, sizeof text));
+    take_over(&guest[0], lose_the_agent);
+    take_over(&guest[1], end_the_agent);
+    while (!is_away(&guests, 0) || !is_away(&guests, 1))
+        serve_once(&guests);
+    assert_false(guests.written);
+    assert_true(
+        guest_loss_text(guest, guest->lost_at + 21300 * (NSEC_PER_SEC / 1000), text, sizeof text));
+    assert_non_null(strstr(text, "agent stopped answering 21.3 seconds before"));
+    guest->closed_at = guest->lost_at;
+    assert_true(guest_loss_text(guest, guest->lost_at, text, sizeof text));
+    assert_non_null(strstr(text, "agent ended unexpectedly 0.0 seconds before"));
+    assert_false(guest_loss_text(&guest[1], clock_ns(CLOCK_MONOTONIC), text, sizeof text));
+    guests_close(&guests);
+    close(listener);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void a_process_that_was_taken_over_is_not_believed(void **state)
 {
     (void)state;
@@ -549,6 +623,7 @@ static int remove_directory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_agent_that_was_killed_is_lost),
         cmocka_unit_test(who_can_bring_nothing_is_flushed),
         cmocka_unit_test(a_process_that_was_taken_over_is_not_believed),
     };
