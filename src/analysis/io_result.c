@@ -163,7 +163,7 @@ static int add_notes(const struct io *io, struct result *result)
                 result, "the trace has '%s', which may end stage '%s'; %s", counts->unknown[i],
                 io_stage_name(MAX((enum io_point)i, IO_ISSUED)),
                 counts->undeclared >> i & 1
-                    ? "it has no fields, as its declaration is missing, and is not "
+                    ? "it has no fields, because its declaration is missing, and is not "
                       "used; give the trace-events-all of the QEMU that wrote the "
                       "trace with --trace-events"
                     : "its name or its fields match no known version, and it is not used");

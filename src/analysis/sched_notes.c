@@ -140,13 +140,13 @@ int sched_add_notes(const struct sched *sched, struct result *result)
         return -ENOMEM;
     if (has_kernel && !(events & (STATE_EVENT_WAKE | STATE_EVENT_WAKE_NEW)) &&
         result_add_note(result,
-                        "there are no wake-ups in the trace, so that the waits after sleep "
+                        "there are no wake-ups in the trace, so the waits after sleep "
                         "count as sleep; record sched_waking, too: --%s='sched:*'",
                         has_host ? "host" : "guest") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_CPU && has_kernel && !(events & STATE_EVENT_INTERRUPT) &&
         result_add_note(result,
-                        "there are no interrupts in the trace, so that they count as busy "
+                        "there are no interrupts in the trace, so they count as busy "
                         "or idle; record them, too: --%s='sched:*,irq:*'",
                         has_host ? "host" : "guest") < 0)
         return -ENOMEM;

@@ -24,10 +24,11 @@ static int parse_mask(const char *text, unsigned n, struct cpu_set *set, struct 
     if (errno || end == text + 2 || *end)
         return invalid_list(text, error);
     if (v > UINT32_MAX)
-        return error_set(error, -EINVAL, "",
-                         "'%.40s' is too large, as a mask has 32 CPUs at most; use a list like "
-                         "0-3,40-",
-                         text);
+        return error_set(
+            error, -EINVAL, "",
+            "'%.40s' is too large, because a mask has at most 32 CPUs; use a list like "
+            "0-3,40-",
+            text);
     for (unsigned cpu = 0; cpu < MIN(n, 32u); cpu++)
         if (v >> cpu & 1)
             cpu_set_add(set, cpu);

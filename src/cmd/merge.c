@@ -169,9 +169,10 @@ int cmd_merge(int argc, char **argv)
         if (n == 0)
             status = cli_usage_error("merge", "no trace file given");
         else if (options.open.no_header)
-            status = cli_usage_error("merge", "--no-header cannot be used here, as a trace without "
-                                              "a header cannot be read from the merged directory; "
-                                              "export it first (strata export)");
+            status =
+                cli_usage_error("merge", "--no-header cannot be used here, because a trace without "
+                                         "a header cannot be read from the merged directory; "
+                                         "export it first (strata export)");
         else
             status = merge_traces(&options, argv + 1, n);
     }

@@ -10,10 +10,11 @@
 void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since, const char *hint)
 {
     if (taken->discarded && taken->error < 0 && !taken->full)
-        cli_message("  %" PRIu64
-                    " events were lost%s: its rings were full, as the trace could not be written: "
-                    "%s",
-                    taken->discarded, since, strerror(-taken->error));
+        cli_message(
+            "  %" PRIu64
+            " events were lost%s: its rings were full, because the trace could not be written: "
+            "%s",
+            taken->discarded, since, strerror(-taken->error));
     else if (taken->discarded)
         cli_message("  %" PRIu64 " events were lost%s: its rings were full%s", taken->discarded,
                     since, hint);

@@ -28,9 +28,8 @@ static int check_header(const struct index *index, const char *path, struct erro
     if (memcmp(header->magic, INDEX_MAGIC, sizeof header->magic) != 0)
         return error_set(error, -EINVAL, path, "not an index of a trace");
     if (header->version != INDEX_VERSION || header->order != INDEX_ORDER)
-        return error_set(
-            error, -EINVAL, path,
-            "index of another version of strata; remove it, so that it is built again");
+        return error_set(error, -EINVAL, path,
+                         "index of another version of strata; remove it, and it is built again");
     if (header->header_hash != index_header_hash(header))
         return damaged(error, path, "wrong checksum of the header");
     if (header->file_size != index->size)

@@ -59,7 +59,7 @@ done
 cp -r qemu10 undeclared
 sed -i '/^thread_pool_/d' undeclared/vmm/trace-events
 "$strata" io --layer guest,vmm undeclared >actual 2>err || fail "undeclared: $(cat err)"
-grep -q "^ *the trace has 'thread_pool_submit_aio', which may end stage 'vmm'; it has no fields, as its declaration is missing, .*--trace-events" actual ||
+grep -q "^ *the trace has 'thread_pool_submit_aio', which may end stage 'vmm'; it has no fields, because its declaration is missing, .*--trace-events" actual ||
     fail "undeclared: $(tail -5 actual)"
 "$strata" io --layer guest,vmm --trace-events qemu10/vmm/trace-events undeclared >actual 2>err || fail "--trace-events: $(cat err)"
 "$strata" io --layer guest,vmm qemu10 | diff - actual || fail "with --trace-events"

@@ -142,7 +142,7 @@ refused delta.txt 'perf script --deltatime printed it: .*'
 case="an unknown text"
 sed '2s/prev_comm=perf/of perf/' all.txt >unknown.txt
 "$strata" info -f json unknown.txt 2>err | jq -e '.events == 4 and .lost.skipped_bytes == 0' >/dev/null || fail "events"
-grep -q "^strata: unknown.txt: the text of some events is not known, so that they have no fields; the first is of sched_switch, 'of perf prev_pid" err ||
+grep -q "^strata: unknown.txt: some events have a text of no known version, so they have no fields; the first is of sched_switch, 'of perf prev_pid" err ||
     fail "$(cat err)"
 
 case="Android's flags without a blank"

@@ -82,7 +82,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     if (sum_up_no_ring(run, programs) != EXIT_SUCCESS && status == EXIT_SUCCESS)
         status = EXIT_LOSSES;
     if (programs->n_passed_over) {
-        cli_error("%u more process%s not recorded, as a recording has at most %u; "
+        cli_error("%u more process%s not recorded, because a recording has at most %u; "
                   "'strata recover -o DIR %s' saves the events",
                   programs->n_passed_over, programs->n_passed_over == 1 ? " was" : "es were",
                   programs->max, programs->rings.path);

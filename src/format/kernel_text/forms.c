@@ -183,7 +183,7 @@ const char *kernel_form_refused(const char *head, size_t n, char *message, size_
         option = option_of(p, len);
         if (option && before == TIME_UNKNOWN) {
             snprintf(message, size,
-                     "the tracer's option %s wrote it, which is not read, as it has no names of "
+                     "text with the tracer's option %s is not read, because it has no names of "
                      "events; 'echo 0 >/sys/kernel/tracing/options/%s' and read the trace again",
                      option, option);
             return message;

@@ -444,11 +444,12 @@ static void rename_marker(struct kernel_line *line)
 static void note_fieldless(struct kernel_text *text, const struct kernel_line *line)
 {
     if (text->n_fieldless++ == 0)
-        snprintf(text->fieldless, sizeof text->fieldless,
-                 "the text of some events is not known, so that they have no fields; the first is "
-                 "of %.*s, '%.*s'",
-                 (int)MIN(line->name_len, (size_t)32), line->name,
-                 (int)MIN(line->text_len, (size_t)32), line->text);
+        snprintf(
+            text->fieldless, sizeof text->fieldless,
+            "some events have a text of no known version, so they have no fields; the first is "
+            "of %.*s, '%.*s'",
+            (int)MIN(line->name_len, (size_t)32), line->name, (int)MIN(line->text_len, (size_t)32),
+            line->text);
 }
 
 static int put_event(struct kernel_text *text, struct kernel_line *line, struct item *item)

@@ -293,7 +293,7 @@ static const char *perf_hint(const struct source *source)
     if (formats)
         say(perf, "%s", formats);
     if (perf->is_unfinished)
-        say(perf, "perf did not finish the file, so that it has no formats of tracepoints");
+        say(perf, "perf did not finish the file, so it has no formats of tracepoints");
     if (perf->lacks_end)
         say(perf, "perf lost events and did not finish the stream: more may be missing");
     if (perf->is_cut)
@@ -312,7 +312,7 @@ static const char *perf_hint(const struct source *source)
                   "records all");
     if (perf->n_throttled)
         say(perf,
-            "the kernel throttled sampling, so that samples are missing (%" PRIu64
+            "the kernel throttled sampling, so samples are missing (%" PRIu64
             " times); record with a lower frequency (-F)",
             perf->n_throttled);
     if (perf->no_times)

@@ -112,7 +112,7 @@ static int section_open(struct dat_file *file, uint64_t offset, unsigned id,
     if (offset > file->in.size)
         return error_at(error, -EBADMSG, file->path, offset,
                         "the file was cut: it ends before this section; which pages are a CPU's "
-                        "is written last, so that no event can be read");
+                        "is written last, so no event can be read");
     if (offset == 0)
         return error_at(error, -EBADMSG, file->path, offset,
                         "a section is beyond the end of the file");

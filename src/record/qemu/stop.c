@@ -381,8 +381,8 @@ static void note_undeclared(struct qemu_recorder *self)
         event = qemu_probe_undeclared(probe, self->settings.events[i]);
     if (event && !self->reads_rings)
         recorder_problem(&self->recorder,
-                         "%s is of another version than QEMU %s: '%s' is not declared, so that "
-                         "it has no fields; read the trace with --trace-events=FILE of this QEMU",
+                         "%s is of another version than QEMU %s: '%s' is not declared, so it has "
+                         "no fields; read the trace with --trace-events=FILE of this QEMU",
                          probe->declarations, probe->version, event);
 }
 

@@ -82,11 +82,12 @@ static int put_problems_of_others(const struct programs *programs, uint64_t orph
         r = add_problem(arena, list, n, text);
     }
     if (programs->n_passed_over && r >= 0) {
-        snprintf(text, sizeof text,
-                 "%u more process%s not recorded, as a recording has at most %u: 'strata recover' "
-                 "saves the events",
-                 programs->n_passed_over, programs->n_passed_over == 1 ? " was" : "es were",
-                 programs->max);
+        snprintf(
+            text, sizeof text,
+            "%u more process%s not recorded, because a recording has at most %u: 'strata recover' "
+            "saves the events",
+            programs->n_passed_over, programs->n_passed_over == 1 ? " was" : "es were",
+            programs->max);
         r = add_problem(arena, list, n, text);
     }
     if (programs->unread.code && r >= 0) {

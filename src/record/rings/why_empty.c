@@ -112,7 +112,7 @@ const char *record_nothing_reason(const struct programs *programs, const struct 
     if (events > 0)
         snprintf(buf, size,
                  "%" PRIu64 " events of %" PRIu32
-                 " process%s were lost, as the process%s could make no rings",
+                 " process%s were lost, because the process%s could not create rings",
                  events, n_processes, n_processes == 1 ? "" : "es", n_processes == 1 ? "" : "es");
     else if (programs->unread.code)
         record_put_unread(programs, buf, size);

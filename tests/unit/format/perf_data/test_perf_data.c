@@ -121,7 +121,7 @@ static const char plain[] =
     "180 cpu1 ?-10 made:numbers a=10 b=11\n"
     "180 cpu0 lost 3 since 140 skipped 0\n"
     "180 cpu1 lost 2 since 180 skipped 0\n"
-    "the kernel throttled sampling, so that samples are missing (1 times); record with a lower "
+    "the kernel throttled sampling, so samples are missing (1 times); record with a lower "
     "frequency (-F)\n";
 
 static void test_forms(void **state)

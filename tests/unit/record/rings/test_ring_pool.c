@@ -353,7 +353,7 @@ static void processes_beyond_the_limit_are_counted(void **state)
     put_process(2, dead + 2);
     assert_int_equal(record(problems, sizeof problems, &lost), 1);
     assert_string_equal(problems,
-                        "2 more processes were not recorded, as a recording has at most 1: "
+                        "2 more processes were not recorded, because a recording has at most 1: "
                         "'strata recover' saves the events\n");
     /* What is left is still there to be saved. */
     assert_int_equal(pool->slots[0].pid, 0);
