@@ -151,12 +151,20 @@ static size_t escape(uint32_t character, const char *s, size_t n, char *buf)
     return (size_t)len;
 }
 
-static size_t put_word(char *buf, const char *word)
+/* What the program itself prints that is not ASCII, and what stands for it: a sparkline keeps its width. NULL: nothing. */
+static const char *ascii_of(uint32_t character)
 {
-    size_t len = strlen(word);
+    static const struct {
+        uint32_t character;
+        const char *ascii;
+    } own[] = {{0xb1, "+-"},  {0xb7, "?"},   {0x2026, "..."}, {0x2581, "."},
+               {0x2582, ":"}, {0x2583, "-"}, {0x2584, "="},   {0x2585, "+"},
+               {0x2586, "*"}, {0x2587, "%"}, {0x2588, "#"}};
 
-    memcpy(buf, word, len);
-    return len;
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (own[i].character == character)
+            return own[i].ascii;
+    return NULL;
 }
 
 size_t printable_step(const char *s, size_t left, unsigned flags, bool last, char *buf,
@@ -165,6 +173,7 @@ size_t printable_step(const char *s, size_t left, unsigned flags, bool last, cha
     uint32_t character = 0;
     size_t n = utf8_decode(s, left, &character);
     size_t as_is = 0;
+    const char *ascii;
 
     if (n == 0 && !last && is_cut_off(s, left))
         return 0;
@@ -187,12 +196,13 @@ size_t printable_step(const char *s, size_t left, unsigned flags, bool last, cha
         *ret_len = as_is;
         return as_is;
     }
-    if (flags & PRINTABLE_ASCII && character == 0xb1)
-        *ret_len = put_word(buf, "+-");
-    else if (flags & PRINTABLE_ASCII && character == 0x2026)
-        *ret_len = put_word(buf, "...");
-    else
+    ascii = flags & PRINTABLE_ASCII && n > 0 ? ascii_of(character) : NULL;
+    if (ascii) {
+        *ret_len = strlen(ascii);
+        memcpy(buf, ascii, *ret_len);
+    } else {
         *ret_len = escape(character, s, n, buf);
+    }
     return n > 0 ? n : 1;
 }
 
@@ -234,6 +244,21 @@ size_t printable_put(struct text *text, const char *s, size_t len, unsigned flag
         text->next += put;
         at += n;
     }
+}
+
+size_t printable_characters(const char *s, size_t len, unsigned flags)
+{
+    size_t at = 0, characters = 0;
+
+    while (at < len) {
+        char buf[PRINTABLE_STEP_MAX];
+        size_t put;
+
+        at += printable_step(s + at, len - at, flags, true, buf, &put);
+        for (size_t i = 0; i < put; i++)
+            characters += ((uint8_t)buf[i] & 0xc0) != 0x80;
+    }
+    return characters;
 }
 
 /* Copies LEN bytes, 1 to 7, if all are plain. */

@@ -3,10 +3,12 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "cli/message.h"
+#include "cli/output.h"
 #include "cli/version.h"
 
 struct found {
@@ -329,7 +331,7 @@ static void help_option(const struct cli_option *option, FILE *out)
     fputc('\n', out);
 }
 
-void options_help(const struct command *command, FILE *out)
+static void put_help(const struct command *command, FILE *out)
 {
     fprintf(out, "Usage: strata %s [OPTION...]%s%s\n\n%s\n", command->name,
             *command->operands ? " " : "", command->operands, command->about);
@@ -341,4 +343,20 @@ void options_help(const struct command *command, FILE *out)
     }
     if (command->examples)
         fprintf(out, "\nExamples:\n%s\n", command->examples);
+}
+
+void options_help(const struct command *command, FILE *out)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *memory = open_memstream(&text, &len);
+
+    if (!memory) {
+        put_help(command, out);
+        return;
+    }
+    put_help(command, memory);
+    if (fclose(memory) == 0)
+        output_put(out, text, len);
+    free(text);
 }

@@ -16,14 +16,10 @@ static void put_blanks(struct text *out, size_t n)
         text_put_char(out, ' ');
 }
 
-/* How many characters, not bytes, S is wide. */
-static size_t count_characters(const char *s, size_t len)
+/* How many characters S is wide as it is printed. */
+static size_t count_characters(const struct table *table, const char *s, size_t len)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return n;
+    return printable_characters(s, len, table->out->passes);
 }
 
 /* ---- A line ---- */
@@ -42,7 +38,7 @@ static void put_cell(struct line *line, unsigned column, const char *s, size_t l
 
     while (len > 0 && declared <= 0 && s[len - 1] == ' ') /* of a sparkline */
         len--;
-    characters = count_characters(s, len);
+    characters = count_characters(line->table, s, len);
     if (len == 0 && declared == 0)
         return;
     if (line->has_cell && !line->is_padded)
@@ -108,7 +104,7 @@ static void keep_row(struct table *table)
         const char *s = make_cell(table, column, &len);
 
         table->text.columns[column].has_value |= table_has_cell(table, column);
-        *needed = (unsigned)MAX((size_t)*needed, count_characters(s, len));
+        *needed = (unsigned)MAX((size_t)*needed, count_characters(table, s, len));
         text_put(&table->kept, s, len);
         text_put_char(&table->kept, '\0');
     }

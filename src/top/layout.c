@@ -56,24 +56,6 @@ double top_rate(const struct top_model *model, uint64_t count)
     return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
 }
 
-/* The same in ASCII. */
-static void put_ascii_sparkline(struct text *text, const uint64_t *values, const bool *lost,
-                                unsigned n)
-{
-    static const char levels[] = ".:-=+*%#";
-    uint64_t largest = 1;
-
-    for (unsigned i = 0; i < n; i++)
-        largest = MAX(largest, values[i]);
-    for (unsigned i = 0; i < n; i++) {
-        double level = (double)values[i] / (double)largest * (double)(sizeof levels - 1);
-
-        text_put_char(text, lost[i]          ? '?'
-                            : values[i] == 0 ? ' '
-                                             : levels[MIN((size_t)level, sizeof levels - 2)]);
-    }
-}
-
 void top_put_sparkline(const struct top_model *model, struct top_rows *rows, const uint64_t *counts,
                        const bool *lost, unsigned width)
 {
@@ -89,10 +71,7 @@ void top_put_sparkline(const struct top_model *model, struct top_rows *rows, con
         values[i] = counts[slot];
         unknown[i] = lost && lost[slot];
     }
-    if (rows->is_ascii)
-        put_ascii_sparkline(&rows->row, values, unknown, n);
-    else
-        sparkline_put(&rows->row, values, unknown, n);
+    sparkline_put(&rows->row, values, unknown, n);
 }
 
 void top_put_heading(struct top_rows *rows, const char *format, ...)

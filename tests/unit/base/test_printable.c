@@ -88,6 +88,22 @@ static void test_every_byte(void **state)
         }
 }
 
+/* What the program itself prints has its own ASCII, of the same width where a column depends on it. */
+static void test_ascii(void **state)
+{
+    static const char shown[] =
+        "\xe2\x96\x81\xe2\x96\x84\xe2\x96\x88\xc2\xb7 \xc2\xb1\xe2\x80\xa6\xc3\xa4";
+    struct text text = TEXT_IN_MEMORY;
+
+    printable_put(&text, shown, sizeof shown - 1, PRINTABLE_ASCII, true);
+    text_put_char(&text, '\0');
+    assert_string_equal(text.start, ".=#? +-...\\u00e4");
+    assert_int_equal(printable_characters(shown, sizeof shown - 1, PRINTABLE_ASCII),
+                     strlen(text.start));
+    assert_int_equal(printable_characters(shown, sizeof shown - 1, 0), 8);
+    text_done(&text);
+}
+
 /* A word that a terminal would show escaped is one that a shell reads back. */
 static void test_shell_words(void **state)
 {
@@ -118,6 +134,7 @@ static void test_shell_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ascii),
         cmocka_unit_test(test_shell_words),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_every_byte),
