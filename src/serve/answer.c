@@ -51,8 +51,8 @@ int answer_failure(struct answer *answer, int r, const struct error *error)
 {
     char message[sizeof error->path + sizeof error->what + 32];
 
-    if (r == -EBADMSG)
-        return r;
+    if (answer->status != HTTP_OK) /* it is answer_error()'s */
+        return -EBADMSG;
     if (!error || !error->code)
         return answer_error(answer, HTTP_FAILED, "%s", error_text(r));
     error_print(error, message, sizeof message);

@@ -59,7 +59,7 @@ static int table_init(struct exchange *x, struct table *table)
     if (r == 0)
         r = selection_init(&table->selection, &table->options);
     if (r == 0)
-        r = events_open(x->server, span.from, &table->events, &error);
+        r = events_open(x, span.from, &table->events, &error);
     return r < 0 ? answer_failure(&x->answer, r, &error) : 0;
 }
 

@@ -35,7 +35,7 @@ static int find_moment(struct exchange *x, const struct index_track *track, int6
     const struct item *item;
     int64_t t;
     int best = -1;
-    int r = events_open(x->server, time, &events, &error);
+    int r = events_open(x, time, &events, &error);
 
     if (r < 0)
         return answer_failure(&x->answer, r, &error);
@@ -76,7 +76,7 @@ static int put_event(struct exchange *x, const char *key, int place, int64_t tim
         json_write_raw(w, "null", 4);
         return 0;
     }
-    r = events_open(x->server, time, &events, &error);
+    r = events_open(x, time, &events, &error);
     if (r < 0)
         return answer_failure(&x->answer, r, &error);
     r = 1;

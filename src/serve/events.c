@@ -30,12 +30,14 @@ static int next_run(struct events *events, struct error *error)
     return r;
 }
 
-int events_open(const struct server *server, int64_t from, struct events *ret, struct error *error)
+int events_open(struct exchange *x, int64_t from, struct events *ret, struct error *error)
 {
+    const struct server *server = x->server;
     const struct server_options *options = &server->options;
     struct events events = {.server = server, .from = from};
     int r;
 
+    x->reads_trace = true;
     r = trace_open(options->paths, options->n_paths, options->trace_options, &events.trace, error);
     if (r < 0)
         return r;

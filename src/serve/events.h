@@ -20,8 +20,8 @@ struct events {
     uint64_t n_read;
 };
 
-/* Items at FROM (ns, as the index has them) and later. 0, or a negative errno with ERROR. */
-int events_open(const struct server *server, int64_t from, struct events *ret, struct error *error);
+/* Items at FROM (ns, as the index has them) and later, for the answer of X. 0, or a negative errno with ERROR. */
+int events_open(struct exchange *x, int64_t from, struct events *ret, struct error *error);
 void events_close(struct events *events);
 
 /* 1: *RET_ITEM, lent until the next call, and its time; 0: that was the last one; -ECANCELED: EVENTS_READ_MAX were read, or the

@@ -46,7 +46,8 @@ struct exchange {
     struct request request;
     int request_error; /* of request_parse() */
     enum method method;
-    bool seen; /* its headers were */
+    bool seen;        /* its headers were */
+    bool reads_trace; /* the answer is from the trace itself, not from the index alone */
     struct text body;
     struct answer answer;
 };

@@ -57,13 +57,14 @@ static void forget(struct numbering *numbering)
     numbering->time = INT64_MIN;
 }
 
-static int read_events(struct numbering *numbering, const struct server *server, uint64_t number,
+static int read_events(struct numbering *numbering, struct exchange *x, uint64_t number,
                        int64_t time, struct error *error)
 {
     int r;
 
+    x->reads_trace = true;
     if (!numbering->open) {
-        r = events_open(server, INT64_MIN, &numbering->events, error);
+        r = events_open(x, INT64_MIN, &numbering->events, error);
         if (r < 0)
             return r;
         numbering->open = true;
@@ -97,24 +98,24 @@ static int read_events(struct numbering *numbering, const struct server *server,
 }
 
 /* Reads on until event NUMBER, and one at or after TIME, were read. 0; -EAGAIN; another negative errno with ERROR. */
-static int read_on(struct numbering *numbering, const struct server *server, uint64_t number,
-                   int64_t time, struct error *error)
+static int read_on(struct numbering *numbering, struct exchange *x, uint64_t number, int64_t time,
+                   struct error *error)
 {
-    int r = read_events(numbering, server, number, time, error);
+    int r = read_events(numbering, x, number, time, error);
 
     if (r < 0 && r != -EAGAIN)
         forget(numbering);
     return r;
 }
 
-int numbering_find(struct numbering *numbering, const struct server *server, uint64_t number,
+int numbering_find(struct numbering *numbering, struct exchange *x, uint64_t number,
                    struct numbering_place *ret_place, uint64_t *ret_first, struct error *error)
 {
     int r = 0;
 
     pthread_mutex_lock(&numbering->lock);
     if (!numbering->complete && !has(numbering, number, INT64_MIN))
-        r = read_on(numbering, server, number, INT64_MIN, error);
+        r = read_on(numbering, x, number, INT64_MIN, error);
     if (r == 0 && numbering->n_events > number) {
         *ret_place = numbering->places[number / NUMBERING_STEP];
         *ret_first = number / NUMBERING_STEP * NUMBERING_STEP;
@@ -124,14 +125,14 @@ int numbering_find(struct numbering *numbering, const struct server *server, uin
     return r;
 }
 
-int numbering_find_time(struct numbering *numbering, const struct server *server, int64_t time,
+int numbering_find_time(struct numbering *numbering, struct exchange *x, int64_t time,
                         struct numbering_place *ret_place, uint64_t *ret_first, struct error *error)
 {
     int r = 0;
 
     pthread_mutex_lock(&numbering->lock);
     if (!numbering->complete && !has(numbering, 0, time))
-        r = read_on(numbering, server, 0, time, error);
+        r = read_on(numbering, x, 0, time, error);
     if (r == 0 && numbering->n > 0) {
         unsigned low = 0, high = numbering->n;
 

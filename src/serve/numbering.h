@@ -33,10 +33,10 @@ struct numbering *numbering_free(struct numbering *numbering);
 
 /* The last place at or before event NUMBER. 1: *RET_PLACE, and in *RET_FIRST the number of the event there; 0: there is
  * no such event; -EAGAIN: the trace was not read up to there, ask again; another negative errno with ERROR. */
-int numbering_find(struct numbering *numbering, const struct server *server, uint64_t number,
+int numbering_find(struct numbering *numbering, struct exchange *x, uint64_t number,
                    struct numbering_place *ret_place, uint64_t *ret_first, struct error *error);
 /* The same of the first event at or after TIME: it is at or after the place. Of a time after the last event, the last
  * place. */
-int numbering_find_time(struct numbering *numbering, const struct server *server, int64_t time,
+int numbering_find_time(struct numbering *numbering, struct exchange *x, int64_t time,
                         struct numbering_place *ret_place, uint64_t *ret_first,
                         struct error *error);

@@ -106,17 +106,23 @@ static bool matches(const struct route *route, const struct request *request)
     return false;
 }
 
-/* Whether the trace is another one than was indexed: looked at once a second at most. */
-static bool has_changed(struct server *server)
+/* Whether the trace is another one than was indexed. Unless NOW, it is looked at once a second at most. */
+static bool has_changed(struct server *server, bool now)
 {
     const struct server_options *options = &server->options;
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), next = atomic_load(&server->next_look);
+    uint64_t time = clock_ns(CLOCK_MONOTONIC), next = atomic_load(&server->next_look);
 
-    if (options->has_changed && now >= next && !atomic_load(&server->has_changed) &&
-        atomic_compare_exchange_strong(&server->next_look, &next, now + LOOK_PERIOD_NS) &&
+    if (options->has_changed && (now || time >= next) && !atomic_load(&server->has_changed) &&
+        (atomic_compare_exchange_strong(&server->next_look, &next, time + LOOK_PERIOD_NS) || now) &&
         options->has_changed(options->arg))
         atomic_store(&server->has_changed, true);
     return atomic_load(&server->has_changed);
+}
+
+static void answer_changed(struct exchange *x)
+{
+    answer_error(&x->answer, HTTP_GONE,
+                 "the trace was changed after it was indexed; start the server again");
 }
 
 /* With the generation that is asked for, or the newest one. */
@@ -130,12 +136,14 @@ static void run_route(struct exchange *x, const struct route *route)
     if (x->generation && !index_is_whole(x->generation->index)) {
         answer_error(&x->answer, HTTP_FAILED,
                      "the file of the index was cut meanwhile; start the server again");
-    } else if (x->generation && has_changed(x->server)) {
-        answer_error(&x->answer, HTTP_GONE,
-                     "the trace was changed after it was indexed; start the server again");
+    } else if (x->generation && has_changed(x->server, false)) {
+        answer_changed(x);
     } else if (x->generation) {
         route->run(x);
         (void)answer_is_full(&x->answer);
+        /* What was read since then may be of another trace, or what is left of this one. */
+        if (x->reads_trace && has_changed(x->server, true))
+            answer_changed(x);
     } else {
         answer_error(&x->answer, HTTP_GONE,
                      "this generation of the index is gone; ask api/trace for the newest");

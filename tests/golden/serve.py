@@ -16,6 +16,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -793,6 +794,21 @@ def check_changed(path, change, status, wanted):
     server.end(signal.SIGTERM)
 
 
+def check_replaced(path, other):
+    """The trace PATH is replaced by OTHER, then cut, at once after the server looked at it: no answer is from another trace, or whole
+    when the trace is not."""
+    for change in lambda: os.replace(path, path + ".away") or shutil.copyfile(other, path), lambda: os.truncate(path, 100001):
+        server = Server(path)
+        try:
+            expect(server.request(f"/{server.secret}/api/events")[0] == 200, "not served")
+            change()
+            got, _, body = server.request(f"/{server.secret}/api/events?from=0&limit=1000")
+            expect(got == 410 and b"was changed after it was indexed" in body, f"{got} {body[:200]}")
+            server.end(signal.SIGTERM)
+        finally:
+            server.process.kill()
+
+
 def check_headers(path):
     server = Server(path)
     cookies = b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: " + b"a=b;" * 1000 + b"\r\n\r\n"
@@ -828,6 +844,8 @@ elif WHAT == "timeless":
     check_timeless(sys.argv[3])
 elif WHAT == "headers":
     check_headers(sys.argv[3])
+elif WHAT == "replaced":
+    check_replaced(*sys.argv[3:])
 elif WHAT == "changed":
     check_changed(*sys.argv[3:])
 elif WHAT == "traces":

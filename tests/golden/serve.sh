@@ -108,6 +108,11 @@ for index in cache/strata/index/*.index; do
 done
 ask changed four "$new" 500 "was cut meanwhile"
 
+case="replaced"
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >first.raw
+xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >second.raw
+ask replaced first.raw second.raw
+
 # On a full disk the trace is read once more, and its index is not kept.
 case="full disk"
 mkdir small

@@ -78,6 +78,7 @@ static uint64_t *count_events(struct exchange *x)
         counts[0] = index_summary(index)->n_events;
         return counts;
     }
+    x->reads_trace = true;
     r = counts
             ? trace_open(options->paths, options->n_paths, options->trace_options, &trace, &error)
             : -ENOMEM;

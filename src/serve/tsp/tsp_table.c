@@ -265,12 +265,12 @@ static int next_event(struct events *events, const struct item **ret_item, int64
 }
 
 /* Opens EVENTS at PLACE, so that the next event is the one that the place is of. */
-static int open_at(const struct server *server, const struct numbering_place *place,
-                   struct events *ret, struct error *error)
+static int open_at(struct exchange *x, const struct numbering_place *place, struct events *ret,
+                   struct error *error)
 {
     const struct item *item;
     int64_t time;
-    int r = events_open(server, place->time, ret, error);
+    int r = events_open(x, place->time, ret, error);
 
     if (r < 0)
         return r;
@@ -292,11 +292,11 @@ static int find_by_time(struct exchange *x, struct lines *lines, struct error *e
     const struct item *item;
     uint64_t number;
     int64_t time;
-    int r = numbering_find_time(lines->numbering, x->server, lines->time, &place, &number, error);
+    int r = numbering_find_time(lines->numbering, x, lines->time, &place, &number, error);
 
     if (r <= 0)
         return r;
-    r = open_at(x->server, &place, &events, error);
+    r = open_at(x, &place, &events, error);
     if (r < 0)
         return r;
     while ((r = next_event(&events, &item, &time, error)) > 0 && time < lines->time)
@@ -314,12 +314,11 @@ static int search_forwards(struct exchange *x, struct lines *lines, struct error
     const struct item *item;
     uint64_t number;
     int64_t time;
-    int r =
-        numbering_find(lines->numbering, x->server, (uint64_t)lines->index, &place, &number, error);
+    int r = numbering_find(lines->numbering, x, (uint64_t)lines->index, &place, &number, error);
 
     if (r <= 0)
         return r;
-    r = open_at(x->server, &place, &events, error);
+    r = open_at(x, &place, &events, error);
     if (r < 0)
         return r;
     while ((r = next_event(&events, &item, &time, error)) > 0 &&
@@ -342,11 +341,11 @@ static int search_backwards(struct exchange *x, struct lines *lines, struct erro
         const struct item *item;
         uint64_t first;
         int64_t time, found = -1;
-        int r = numbering_find(lines->numbering, x->server, (uint64_t)last, &place, &first, error);
+        int r = numbering_find(lines->numbering, x, (uint64_t)last, &place, &first, error);
 
         if (r <= 0)
             return r;
-        r = open_at(x->server, &place, &events, error);
+        r = open_at(x, &place, &events, error);
         if (r < 0)
             return r;
         for (int64_t i = (int64_t)first;
@@ -380,12 +379,11 @@ static int put_lines(struct exchange *x, struct lines *lines, struct error *erro
     const struct item *item;
     uint64_t number;
     int64_t time;
-    int r =
-        numbering_find(lines->numbering, x->server, (uint64_t)lines->index, &place, &number, error);
+    int r = numbering_find(lines->numbering, x, (uint64_t)lines->index, &place, &number, error);
 
     if (r <= 0)
         return r;
-    r = open_at(x->server, &place, &events, error);
+    r = open_at(x, &place, &events, error);
     if (r < 0)
         return r;
     while (lines->n < lines->count && (r = next_event(&events, &item, &time, error)) > 0) {
@@ -454,8 +452,7 @@ void tsp_table_lines(struct exchange *x)
         r = lines.backwards ? search_backwards(x, &lines, &error)
                             : search_forwards(x, &lines, &error);
     else if (r > 0)
-        r = numbering_find(lines.numbering, x->server, (uint64_t)lines.index, &place, &unused,
-                           &error);
+        r = numbering_find(lines.numbering, x, (uint64_t)lines.index, &place, &unused, &error);
     if (r < 0 && r != -EAGAIN && r != -ECANCELED) {
         fail(x, r, &error);
     } else {

@@ -222,7 +222,7 @@ static int put_event(struct exchange *x, const struct index_track *track, int64_
     struct events events;
     const struct item *item;
     int64_t t;
-    int r = events_open(x->server, time, &events, &error);
+    int r = events_open(x, time, &events, &error);
 
     if (r < 0)
         return answer_failure(&x->answer, r, &error);
