@@ -258,7 +258,10 @@ static int compare_strings(const void *pa, const void *pb)
     return a->s < b->s ? -1 : a->s > b->s;
 }
 
-/* "0xffffffff8234aef8 : "CPU_ON"": the string without its quotes and a "\n" at its end. */
+/* What parses a line ends it first: ASan's strict_string_checks look for the end of the string that strtol() is given, which
+ * would be that of the whole text.
+ *
+ * "0xffffffff8234aef8 : "CPU_ON"": the string without its quotes and a "\n" at its end. */
 static bool parse_printk(char *line, char *end, struct kernel_string *ret)
 {
     char *colon = memchr(line, ':', (size_t)(end - line));
@@ -266,6 +269,7 @@ static bool parse_printk(char *line, char *end, struct kernel_string *ret)
 
     if (!colon || end - colon < 2)
         return false;
+    *end = '\0';
     ret->key = strtoull(line, NULL, 16);
     s = colon + 2;
     if (s < end && *s == '"')
@@ -284,15 +288,16 @@ static bool parse_printk(char *line, char *end, struct kernel_string *ret)
 static bool parse_cmdline(char *line, char *end, struct kernel_string *ret)
 {
     char *s;
-    long pid = strtol(line, &s, 10);
+    long pid;
 
+    *end = '\0';
+    pid = strtol(line, &s, 10);
     if (s == line || s >= end || pid < 0 || pid > INT32_MAX)
         return false;
     while (s < end && is_blank(*s))
         s++;
     if (s == end)
         return false;
-    *end = '\0';
     ret->key = (uint64_t)pid;
     ret->s = s;
     ret->len = (uint32_t)(end - s);
