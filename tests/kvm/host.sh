@@ -40,11 +40,22 @@ for deb in "$debs"/*.deb; do
     dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" "$@"
 done
 
-# Without their signatures and debugging sections.
+# Without their signatures and debugging sections. Debian 13 has them below /usr/lib, and packed.
 add_module() { # TREE MODULE
-    for file in "$root"/lib/modules/*/kernel/"$2".ko; do
-        objcopy --strip-debug "$file" "$1/lib/modules/${2##*/}.ko"
+    to=$1/lib/modules/${2##*/}.ko
+    for file in "$root"/lib/modules/*/kernel/"$2".ko* "$root"/usr/lib/modules/*/kernel/"$2".ko*; do
+        case $file in
+        *.ko) objcopy --strip-debug "$file" "$to" ;;
+        *.ko.xz)
+            xz -dc "$file" >"$to"
+            objcopy --strip-debug "$to"
+            ;;
+        esac
     done
+    [ -s "$to" ] || {
+        echo "host.sh: there is no module $2 in the packages" >&2
+        exit 1
+    }
 }
 # Modules in the order of their dependencies, behind those that guest-image put there.
 make_order() { # TREE MODULE...
