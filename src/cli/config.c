@@ -297,6 +297,9 @@ static int read_entry(struct parser *parser)
         return read_words(parser, value, is_command ? &config->command : &config->operands);
     }
     option = options_find(parser->command, name, strlen(name));
+    if (option && option->kind == OPTION_RENAMED)
+        return error_on_line(parser->error, -EINVAL, parser->path, parser->line, "'%s' is '%s' now",
+                             name, option->argument + 2);
     return option ? add_option(parser, option, value) : report_unknown(parser, name);
 }
 

@@ -113,6 +113,7 @@ static int set(const struct found *found, const char *value, struct error *error
     case OPTION_CHOICE: return parse_choice(option, member, value, error);
     case OPTION_PARSED: return option->parse(member, value, error);
     case OPTION_HELP:
+    case OPTION_RENAMED:
     case OPTION_END: break;
     }
     return 0;
@@ -162,6 +163,11 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
     if (option->kind == OPTION_HELP) {
         options_help(walk->command, stdout);
         walk->status = EXIT_SUCCESS;
+        return false;
+    }
+    if (option->kind == OPTION_RENAMED) {
+        walk->status =
+            cli_usage_error(walk->command->name, "%s is %s now", shown, option->argument);
         return false;
     }
     if (options_has_optional_argument(option) && !value) {

@@ -22,6 +22,8 @@ enum option_kind {
     OPTION_CHOICE,  /* unsigned, an index into `choices` */
     OPTION_PARSED,  /* set by `parse` */
     OPTION_HELP,    /* shows the help and exits; no member */
+    OPTION_RENAMED, /* an error that says what it is called now: `argument`, as "--run"; no member. Of a letter alone `name`
+                       is "-x" */
 };
 
 struct cli_option {

@@ -229,7 +229,7 @@ static bool put_addresses_note(const struct diff *diff, unsigned number, struct 
         text_printf(
             out,
             "%u rows are by addresses that only one trace has, and that may differ with each "
-            "boot or start; functions have names if record collects them (--kallsyms)",
+            "boot or start; functions have names if record collects them (--kernel-symbols)",
             diff->n_addresses);
     else
         return false;

@@ -57,7 +57,7 @@ static int parse_format(void *member, const char *value, struct error *error)
 
 static const struct cli_option output_options[] = {
     /* The names of export_formats. */
-    {OPTION_PARSED, 't', "to",
+    {OPTION_PARSED, 0, "to",
      "clickhouse|csv|ctf|parquet|perfetto|simpletrace|\n"
      "sqlite|trace.dat|trace-events",
      "output format", MEMBER(format), .parse = parse_format},
@@ -73,7 +73,7 @@ static const struct cli_option output_options[] = {
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
-    {OPTION_STRING, 0, "host", "NAME",
+    {OPTION_STRING, 0, "host-name", "NAME",
      "clickhouse, parquet: host that the trace is of\n"
      "(as recorded)",
      MEMBER(host)},
@@ -81,6 +81,8 @@ static const struct cli_option output_options[] = {
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
      MEMBER(spreadsheet)},
+    {OPTION_RENAMED, 't', "-t", "--to"},
+    {OPTION_RENAMED, 0, "host", "--host-name"},
     {OPTION_END},
 };
 
@@ -259,7 +261,7 @@ static int check(const struct export_verb_options *options, int n)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
     if (options->host && !has_trait(options, EXPORT_HOSTS))
-        return cli_usage_error("export", "--host requires --to=clickhouse or parquet");
+        return cli_usage_error("export", "--host-name requires --to=clickhouse or parquet");
     if ((options->pairs.n > 0 || options->files.n > 0) && !has_trait(options, EXPORT_SPANS))
         return cli_usage_error("export",
                                "--pair and --pairs require --to=perfetto, clickhouse or parquet");

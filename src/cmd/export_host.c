@@ -76,7 +76,8 @@ int export_find_host(const struct trace *trace, const char *given, char ret_host
         return EXIT_FAILURE;
     }
     if (!host || !*host) {
-        cli_error("the trace does not say which host it is of, or is of several; give --host=NAME");
+        cli_error(
+            "the trace does not say which host it is of, or is of several; give --host-name=NAME");
         return EXIT_FAILURE;
     }
     if (strlen(host) >= EXPORT_HOST_SIZE) {

@@ -57,10 +57,10 @@ static const char *const targets[] = {"strata", "qemu", NULL};
 static const struct cli_option gen_option_table[] = {
     {OPTION_PARSED, 'f', "format", "FORMAT", "what to generate (--list lists the formats)",
      AT(format), NULL, parse_format},
-    {OPTION_PARSED, 'b', "backend", "NAME[,NAME...]", "where events go (--list lists the backends)",
+    {OPTION_PARSED, 0, "backend", "NAME[,NAME...]", "where events go (--list lists the backends)",
      AT(job), NULL, parse_backends},
     {OPTION_PARSED, 0, "backends", "NAME[,NAME...]", NULL, AT(job), NULL, parse_backends},
-    {OPTION_CHOICE, 't', "target", "strata|qemu",
+    {OPTION_CHOICE, 0, "target", "strata|qemu",
      "generate code for a program that links libstrata (the\ndefault) or for QEMU's own tree",
      AT(target), targets, NULL},
     {OPTION_STRING, 'g', "group", "NAME",
@@ -83,6 +83,8 @@ static const struct cli_option gen_option_table[] = {
     {OPTION_FLAG, 0, "list-backends", NULL, NULL, AT(list), NULL, NULL},
     {OPTION_FLAG, 0, "list-formats", NULL, NULL, AT(list), NULL, NULL},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
+    {OPTION_RENAMED, 'b', "-b", "--backend", NULL, 0, NULL, NULL},
+    {OPTION_RENAMED, 't', "-t", "--target", NULL, 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
 
@@ -98,8 +100,8 @@ const struct command gen_command = {
     .about = "Reads event declarations, one per line, from the trace-events FILEs (-: standard\n"
              "input) and writes code that traces these events.",
     .groups = groups,
-    .examples = "  strata gen -g disk -f h -b ring,log -o trace-disk.h trace-events\n"
-                "  strata gen -g disk -f c -b ring,log -o trace-disk.c trace-events",
+    .examples = "  strata gen -g disk -f h --backend ring,log -o trace-disk.h trace-events\n"
+                "  strata gen -g disk -f c --backend ring,log -o trace-disk.c trace-events",
 };
 
 static void list_all(void)

@@ -29,7 +29,7 @@ static const struct cli_option what_options[] = {
      "events that begin and end a span:\n'block_rq_issue(sector) -> block_rq_complete(sector)'",
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one per line", MEMBER(files)},
-    {OPTION_FLAG, 0, "list", NULL, "list the built-in rules (with PATH: those that apply)",
+    {OPTION_FLAG, 'l', "list", NULL, "list the built-in rules (with PATH: those that apply)",
      MEMBER(list)},
     {OPTION_END},
 };

@@ -27,7 +27,7 @@ static const struct cli_option merge_option_table[] = {
      "make a trace directory with copies of all; without it,\n"
      "only report how the clocks relate",
      offsetof(struct merge_options, output)},
-    {OPTION_STRINGS, 's', "sync", "SYNC",
+    {OPTION_STRINGS, 0, "sync", "SYNC",
      "'A-EVENT[~TEXT] = B-EVENT[~TEXT]': events of the same\n"
      "moment in two traces; '<' for '=': A before B;\n"
      "repeatable",
@@ -44,12 +44,14 @@ static const struct cli_option merge_option_table[] = {
      "source whose clock is the timeline (the first that has\n"
      "a host's monotonic clock, or the first)",
      offsetof(struct merge_options, reference)},
-    {OPTION_LIST, 'l', "layer", "NAME=LAYER",
+    {OPTION_LIST, 0, "layer-of", "NAME=LAYER",
      "layer of a source: vmm, hypervisor, guest, host or\n"
      "program; repeatable",
      offsetof(struct merge_options, layers)},
     {OPTION_FLAG, 0, "link", NULL, "make hard links, not copies",
      offsetof(struct merge_options, link)},
+    {OPTION_RENAMED, 's', "-s", "--sync"},
+    {OPTION_RENAMED, 'l', "layer", "--layer-of"},
     {OPTION_END},
 };
 

@@ -28,17 +28,19 @@ struct recover_options {
 static const struct cli_option recover_option_table[] = {
     {OPTION_FLAG, 'l', "list", NULL, "list processes and recover nothing",
      offsetof(struct recover_options, list)},
-    {OPTION_FLAG, 'a', "all", NULL, "recover all processes that --list shows",
+    {OPTION_FLAG, 0, "all", NULL, "recover all processes that --list shows",
      offsetof(struct recover_options, all)},
     {OPTION_STRING, 'o', "output", "DIR", "write new traces to DIR instead",
      offsetof(struct recover_options, output)},
-    {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings",
+    {OPTION_FLAG, 0, "keep-rings", NULL, "do not remove the rings",
      offsetof(struct recover_options, keep)},
     {OPTION_FLAG, 0, "discard", NULL, "remove the rings and save nothing",
      offsetof(struct recover_options, discard)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct recover_options, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
+    {OPTION_RENAMED, 'a', "-a", "--all"},
+    {OPTION_RENAMED, 'k', "-k", "--keep-rings"},
     {OPTION_END},
 };
 
@@ -58,7 +60,7 @@ const struct command recover_command = {
     .groups = groups,
     .examples = "  strata recover\n"
                 "  strata recover 20144\n"
-                "  strata recover -a -o saved\n"
+                "  strata recover --all -o saved\n"
                 "  strata recover -o saved /dev/shm/strata-1000/20144-2641094",
 };
 
@@ -190,7 +192,7 @@ static int list(const struct found *found)
     if (has_slots)
         cli_message(
             "…/pool/slot-N is a part of the file …/pool/rings, not a directory: a process that "
-            "changed its user has its rings there; 'strata recover -a -o DIR' saves all");
+            "changed its user has its rings there; 'strata recover --all -o DIR' saves all");
     return status;
 }
 

@@ -57,7 +57,7 @@ const struct cli_option open_option_table[] = {
      "rate of the time stamp counter, if the trace does not\n"
      "state it: 2400000000, 2400M or 2.4G",
      MEMBER(cpu_hz), .parse = parse_hz},
-    {OPTION_STRING, 0, "xen", "VERSION", "version of the Xen that wrote the trace: 4.17",
+    {OPTION_STRING, 0, "xen-version", "VERSION", "version of the Xen that wrote the trace: 4.17",
      MEMBER(xen_version)},
     {OPTION_CHOICE, 0, "cpu-vendor", "amd|intel",
      "CPU vendor of the Xen host, if the trace has none;\n"
@@ -75,6 +75,7 @@ const struct cli_option open_option_table[] = {
      "simpletrace: event numbers are indices into the\n"
      "--trace-events files",
      MEMBER(no_header)},
+    {OPTION_RENAMED, 0, "xen", "--xen-version"},
     {OPTION_END},
 };
 

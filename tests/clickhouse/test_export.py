@@ -234,7 +234,7 @@ class Failures(unittest.TestCase):
 
     def test_no_host(self):
         said = send('http://127.0.0.1:1', xen(), status=1, host=None)
-        self.assertIn('give --host=NAME', said)
+        self.assertIn('give --host-name=NAME', said)
 
     def test_usage(self):
         for arguments, text in ((['--to', 'csv', '--url', 'x'], '--url requires --to=clickhouse'),

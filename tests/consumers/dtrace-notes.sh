@@ -73,9 +73,9 @@ if command -v g++ >/dev/null; then
 fi
 
 # With another backend beside it, and another provider.
-"$strata" gen -f h -b log,dtrace --group probes --provider other -o "$dir/trace-probes.h" \
+"$strata" gen -f h --backend log,dtrace --group probes --provider other -o "$dir/trace-probes.h" \
     "$here/probes.trace-events"
-"$strata" gen -f c -b log,dtrace --group probes --provider other -o "$dir/trace-probes.c" \
+"$strata" gen -f c --backend log,dtrace --group probes --provider other -o "$dir/trace-probes.c" \
     "$here/probes.trace-events"
 compile cc "$dir/program" "$here/probes.c" "$dir/trace-probes.c"
 sed 's/$/ provider other/' "$dir/expected" >"$dir/other" && mv "$dir/other" "$dir/expected"

@@ -23,12 +23,12 @@ all=$(echo $backends | tr ' ' ',')
 # make_code BACKENDS
 make_code() {
     for format in h c; do
-        "$strata" gen -f "$format" -b "$1" -g gen -o "trace-gen.$format" trace-events
+        "$strata" gen -f "$format" --backend "$1" -g gen -o "trace-gen.$format" trace-events
     done
     case ,$1, in
     *,ust,*)
         for format in h c; do
-            "$strata" gen -f "ust-events-$format" -b "$1" -g gen -o "trace-ust-gen.$format" trace-events
+            "$strata" gen -f "ust-events-$format" --backend "$1" -g gen -o "trace-ust-gen.$format" trace-events
         done
         ;;
     esac

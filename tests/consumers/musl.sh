@@ -16,7 +16,7 @@ CC="musl-gcc $headers" PKG_CONFIG_LIBDIR=/nowhere meson setup built "$tree" -Dre
 built/bin/strata-agent --version >told || fail "the agent does not run"
 echo 'hello(uint64_t n, const char *text) "n %" PRIu64 " text %s"' >trace-events
 for format in h c; do
-    built/bin/strata gen -f $format -b ring -g musl -o trace-musl.$format trace-events
+    built/bin/strata gen -f $format --backend ring -g musl -o trace-musl.$format trace-events
 done
 cat >main.c <<'END'
 #include "trace-musl.h"

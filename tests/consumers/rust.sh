@@ -8,7 +8,7 @@ rustc=$(command -v rustc || ls "$HOME/.cargo/bin/rustc" /root/.cargo/bin/rustc 2
 # build BACKENDS
 build() {
     generate "$1"
-    "$strata" gen -f rs -b "$1" --group probes -o "$dir/trace-probes.rs" "$here/probes.trace-events"
+    "$strata" gen -f rs --backend "$1" --group probes -o "$dir/trace-probes.rs" "$here/probes.trace-events"
     # shellcheck disable=SC2086 # a list of words
     cc $warnings -O2 -DSTRATA_TRACE_RUST -I"$include" -I"$dir" -c -o "$dir/trace-probes.o" \
         "$dir/trace-probes.c"

@@ -130,7 +130,7 @@ def cases(strata, read_all):
     yield case("info-json", "info", "-fjson", "v7.dat", env=declared)
     yield case("stat-directory", "stat", "trace", env=declared)
     yield case("stat-task", "stat", "--by=task", "-fjson", "v7.dat", env=declared)
-    yield case("top", "top", "-b", "-n1", "sched")
+    yield case("top", "top", "--batch", "--iterations=1", "sched")
     yield case("summary-pages", "summary", "sched", env=declared)
     yield case("summary-json", "summary", "-fjson", "xen.raw", env=declared)
     yield case("summary-html", "summary", "--html=out/a.html", "sched", env=declared)
@@ -156,12 +156,12 @@ def cases(strata, read_all):
     yield case("merge-events", "merge", "-o", "out/all", "guest", "vm.log", "--sync", "guest:sys_enter_write = vm:marker",
                env=declared)
     for backends in ("log", "ring", "simple", "ftrace", "syslog", "dtrace", "ust", "ring,log,simple"):
-        yield case(f"gen-c-{backends}", "gen", "-g", "all", "-f", "c", "-b", backends, "-o", "out/a.c", "gen-events")
+        yield case(f"gen-c-{backends}", "gen", "-g", "all", "-f", "c", "--backend", backends, "-o", "out/a.c", "gen-events")
     for form in ("h", "d", "ust-events-c", "ust-events-h", "stap", "simpletrace-stap", "log-stap", "rs"):
         backend = "ust" if form.startswith("ust") else "dtrace" if form in ("d", "stap") or "-stap" in form else "log"
-        yield case(f"gen-{form}", "gen", "-g", "all", "-f", form, "-b", backend, "--provider=p", "--probe-prefix=p",
+        yield case(f"gen-{form}", "gen", "-g", "all", "-f", form, "--backend", backend, "--provider=p", "--probe-prefix=p",
                    "--binary=/bin/p", "-o", "out/a", "--depfile=out/a.d", "gen-events")
-    yield case("gen-wrong", "gen", "-g", "all", "-f", "c", "-b", "log", "-o", "out/a.c", "wrong-events", status=1)
+    yield case("gen-wrong", "gen", "-g", "all", "-f", "c", "--backend", "log", "-o", "out/a.c", "wrong-events", status=1)
     yield case("gen-list", "gen", "--list")
     yield case("tracetool", "--format=h", "--backends=log", "--group=all", "gen-events", "out/a.h",
                tool=f"{bin_directory}/tracetool")

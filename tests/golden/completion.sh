@@ -47,7 +47,7 @@ is 'json' strata report --format = j
 is 'csv' strata report -f c
 is 'number time name' strata top --sort = ''
 is 'trace.dat trace-events' strata export --to = tr
-is 'trace-events' strata export -t trace-
+is 'trace-events' strata export --to trace-
 is 'guest' strata report --layer = g
 is 'guest,vmm' strata stat --layer guest,v
 is 'exits sched io irq' strata record --for ''

@@ -71,7 +71,7 @@ for trace in 'simple.trace --trace-events events' ctf trace.dat 'log/qemu.log --
         run text stat --by $by "$@"
     done
     run json stat --format json "$@"
-    [ $# -gt 1 ] || run text top -b -n 1 "$@"
+    [ $# -gt 1 ] || run text top --batch --iterations 1 "$@"
     for format in csv trace-events; do
         run csv export --to $format "$@"
     done

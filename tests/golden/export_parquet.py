@@ -203,7 +203,7 @@ def main():
     strata, scratch, traces = sys.argv[1], sys.argv[2], sys.argv[3:]
     for number, trace in enumerate(traces):
         out = os.path.join(scratch, f"parquet{number}")
-        export = [strata, "export", "--to", "parquet", "--host", "a/b", "--cpu-hz", "1G", "-n", "20000", "-o"]
+        export = [strata, "export", "--to", "parquet", "--host-name", "a/b", "--cpu-hz", "1G", "-n", "20000", "-o"]
         for directory in (out, out + ".again"):
             r = subprocess.run(export + [directory, trace], stdout=subprocess.PIPE)
             assert r.returncode in (0, 3), r.returncode

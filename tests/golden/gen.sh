@@ -36,7 +36,7 @@ put() {
         exit 1
     }
     mv trace-out first
-    strata gen -t "$6" -f "$3" -b "$4" -g test --probe-prefix=pre.fix --binary=/usr/bin/prog \
+    strata gen --target "$6" -f "$3" --backend "$4" -g test --probe-prefix=pre.fix --binary=/usr/bin/prog \
         -o trace-out "$2" 2>/dev/null
     cmp first trace-out
     n=$((n + 1))

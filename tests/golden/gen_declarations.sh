@@ -13,7 +13,7 @@ shows() {
     [ "$status" -eq "$wanted" ] || { echo "'$*' exits with $status" && cat err && exit 1; }
     diff expected err || { echo "'$*' shows something else" && exit 1; }
 }
-gen='strata gen -g g -f h -b log -o out'
+gen='strata gen -g g -f h --backend log -o out'
 
 # All errors of all files, in order; tabs, letters beyond ASCII, wide ones.
 printf '%s\n' 'ok(int a) "%d"' 'two(u32 a, struct foo *p)  "%d' >one
@@ -158,7 +158,7 @@ mkdir -p tree/trace
 printf '%s\n' 'vcpu v(int a) "%d"' 'tcg t(TCGv a) "", "%" PRIx64' 'n(void) "a\nb"' >tree/trace-events
 for version in 5.2.0 7.2.0 10.0.0 10.2.0; do
     echo $version >tree/VERSION
-    strata gen -t qemu -g g -f h -b nop -o out tree/trace-events 2>&1 | sed -n "s/.*events:\([0-9]*\):.*: /$version \1: /p"
+    strata gen --target qemu -g g -f h --backend nop -o out tree/trace-events 2>&1 | sed -n "s/.*events:\([0-9]*\):.*: /$version \1: /p"
 done >got
 cat >expected <<'END'
 7.2.0 2: the property 'tcg' is one of QEMU before 7.2

@@ -42,7 +42,7 @@ wrong_file() {
     shift
     cp before out
     status=0
-    strata gen -g g -f h -b log -o out "$@" >stdout 2>err || status=$?
+    strata gen -g g -f h --backend log -o out "$@" >stdout 2>err || status=$?
     [ "$status" -eq 1 ] || fail "'$*' exits with $status, not 1" err
     [ ! -s stdout ] || fail "'$*' prints:" stdout
     [ "$(grep -c 'error: ' err)" -eq 1 ] || fail "'$*' does not have one error but:" err
@@ -60,30 +60,30 @@ wrong_file() {
 gen='strata gen'
 # shellcheck disable=SC2086 # words
 {
-    wrong 2 '--format=FORMAT is required' $gen -g g -b log -o out trace-events
+    wrong 2 '--format=FORMAT is required' $gen -g g --backend log -o out trace-events
     wrong 2 '--backend=NAME is required' $gen -g g -f h -o out trace-events
-    wrong 2 'no trace-events file given' $gen -g g -f h -b log -o out
+    wrong 2 'no trace-events file given' $gen -g g -f h --backend log -o out
     wrong 2 "'hh' is not a format (valid: c, d, h, .* and ust-events-h)" \
-        $gen -g g -f hh -b log -o out trace-events
+        $gen -g g -f hh --backend log -o out trace-events
     wrong 2 "'lag' is not a backend (valid: nop, dtrace, .* and ust)" \
-        $gen -g g -f h -b lag -o out trace-events
-    wrong 2 "'log,' contains '', which is not a backend" $gen -g g -f h -b log, -o out trace-events
-    wrong 2 "contains 'lag', which is not a backend" $gen -g g -f h -b log,lag,simple -o out trace-events
-    wrong 2 'format h requires --group=NAME' $gen -f h -b log -o out trace-events
-    wrong 2 'format c requires --group=NAME' $gen -f c -b log -o out trace-events
-    wrong 2 'format stap requires --probe-prefix=NAME' $gen -f stap -b dtrace -o out trace-events
+        $gen -g g -f h --backend lag -o out trace-events
+    wrong 2 "'log,' contains '', which is not a backend" $gen -g g -f h --backend log, -o out trace-events
+    wrong 2 "contains 'lag', which is not a backend" $gen -g g -f h --backend log,lag,simple -o out trace-events
+    wrong 2 'format h requires --group=NAME' $gen -f h --backend log -o out trace-events
+    wrong 2 'format c requires --group=NAME' $gen -f c --backend log -o out trace-events
+    wrong 2 'format stap requires --probe-prefix=NAME' $gen -f stap --backend dtrace -o out trace-events
     wrong 2 'format stap requires --binary=PATH' \
-        $gen -f stap -b dtrace --probe-prefix p -o out trace-events
-    wrong 2 "'qemus' is not one of strata or qemu" $gen -t qemus -o out trace-events
+        $gen -f stap --backend dtrace --probe-prefix p -o out trace-events
+    wrong 2 "'qemus' is not one of strata or qemu" $gen --target qemus -o out trace-events
     wrong 2 "unknown option '--backens'; did you mean '--backend'" $gen --backens log
-    wrong 2 'depfile requires --output' $gen -g g -f h -b log --depfile d trace-events
-    wrong 1 'the name of the group is empty' $gen -g '' -f h -b log -o out trace-events
-    wrong 1 "the group '1g' begins with a digit" $gen -g 1g -f h -b log -o out trace-events
-    wrong 1 "the format 'tcg-h' is only for QEMU's own tree: --target qemu" $gen -g g -f tcg-h -b log -o out trace-events
+    wrong 2 'depfile requires --output' $gen -g g -f h --backend log --depfile d trace-events
+    wrong 1 'the name of the group is empty' $gen -g '' -f h --backend log -o out trace-events
+    wrong 1 "the group '1g' begins with a digit" $gen -g 1g -f h --backend log -o out trace-events
+    wrong 1 "the format 'tcg-h' is only for QEMU's own tree: --target qemu" $gen -g g -f tcg-h --backend log -o out trace-events
 }
 
 # Files.
-h='strata gen -g g -f h -b log'
+h='strata gen -g g -f h --backend log'
 # shellcheck disable=SC2086 # words
 {
     wrong 1 'nofile: .*No such file' $h -o out nofile
@@ -123,7 +123,7 @@ h='strata gen -g g -f h -b log'
         i=$((i + 1))
     done >longer
     wrong 1 'out: cannot write: File too large' \
-        sh -c 'trap "" XFSZ; ulimit -f 1; exec strata gen -g g -f h -b log -o out longer'
+        sh -c 'trap "" XFSZ; ulimit -f 1; exec strata gen -g g -f h --backend log -o out longer'
 }
 
 # Declarations.
@@ -139,7 +139,7 @@ wrong_file 'file:1:' file
 [ "$(wc -c <err)" -lt 2000 ] || fail 'a long line is shown whole'
 printf 'a(struct x *p) ""\n' >file
 wrong_file 'file:1:' trace-events file
-strata gen -g g -f h -b log - <file >stdout 2>err && fail 'standard input is not checked'
+strata gen -g g -f h --backend log - <file >stdout 2>err && fail 'standard input is not checked'
 [ ! -s stdout ] || fail 'prints:' stdout
 
 # A line of a megabyte that is right.

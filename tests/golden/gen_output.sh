@@ -7,7 +7,7 @@ PATH=$STRATA_BIN:$PATH
 cp "$DATA/gen/trace-events" "$work"
 
 # Written only if changed.
-h='strata gen -g g -f h -b log'
+h='strata gen -g g -f h --backend log'
 # shellcheck disable=SC2086 # words
 {
     $h -o out trace-events
@@ -49,7 +49,7 @@ h='strata gen -g g -f h -b log'
 mkdir 'a b'
 cp trace-events 'a b/c#d$e'
 echo 'third(void) ""' >'back\ slash'
-strata gen -g g -f h -b log --depfile dep -o 'out $1' 'a b/c#d$e' other 'back\ slash' - </dev/null
+strata gen -g g -f h --backend log --depfile dep -o 'out $1' 'a b/c#d$e' other 'back\ slash' - </dev/null
 printf 'include dep\nout\\ $$1:\n\tfalse\n' >makefile
 touch -d '2001-01-01' 'out $1' && touch -d '2000-01-01' 'a b/c#d$e' other 'back\ slash'
 make -q 'out $1' || fail 'make does not understand the depfile'
@@ -62,34 +62,34 @@ done
 # tracetool: the same as strata gen --target qemu, whatever the form.
 for format in h c; do
     t="tracetool --format=$format --backend=log,simple --group=hw_net"
-    strata gen -t qemu -f $format -b log,simple -g hw_net -o out-form trace-events other
+    strata gen --target qemu -f $format --backend log,simple -g hw_net -o out-form trace-events other
     cp out-form wanted
     $t trace-events other out-form
     cmp wanted out-form || fail "tracetool --format=$format makes something else"
 
     # To standard output: one file, and several whose last is called trace-events.
-    strata gen -t qemu -f $format -b log,simple -g hw_net trace-events >wanted
+    strata gen --target qemu -f $format --backend log,simple -g hw_net trace-events >wanted
     $t trace-events | cmp - wanted
     mkdir -p hw/net
     cp other hw/net/trace-events
-    strata gen -t qemu -f $format -b log,simple -g hw_net trace-events hw/net/trace-events >wanted
+    strata gen --target qemu -f $format --backend log,simple -g hw_net trace-events hw/net/trace-events >wanted
     $t trace-events hw/net/trace-events | cmp - wanted
     cp other trace-events-all
-    strata gen -t qemu -f $format -b log,simple -g hw_net trace-events trace-events-all >wanted
+    strata gen --target qemu -f $format --backend log,simple -g hw_net trace-events trace-events-all >wanted
     $t trace-events ./trace-events-all | cmp - wanted
     # Options may be apart from what they take, cut short, and end with "--".
     tracetool --form $format --back log,simple --group hw_net -- trace-events ./trace-events-all |
         cmp - wanted
 done
 # The generator accepts the old tool's spelling of --backend as well.
-strata gen -t qemu -f h --backends=log,simple -g hw_net trace-events >by-backends
-strata gen -t qemu -f h --backend=log,simple -g hw_net trace-events | cmp - by-backends
+strata gen --target qemu -f h --backends=log,simple -g hw_net trace-events >by-backends
+strata gen --target qemu -f h --backend=log,simple -g hw_net trace-events | cmp - by-backends
 # No operands: standard input, and no group is asked for.
 tracetool --format=h --backend=log <other >out-20
 grep -q 'trace_another(int a)' out-20
 
 # For SystemTap.
-strata gen -t qemu -f stap -b dtrace --binary /bin/q --probe-prefix qemu.system.x86_64 trace-events >wanted
+strata gen --target qemu -f stap --backend dtrace --binary /bin/q --probe-prefix qemu.system.x86_64 trace-events >wanted
 tracetool --format=stap --backends=dtrace --group=all --binary=/bin/q --target-type=system \
     --target-name=x86_64 trace-events | cmp - wanted
 tracetool --format=stap --backends=dtrace --group=all --binary=/bin/q \

@@ -39,6 +39,21 @@ for verb in $verbs; do
     }
 done
 
+# A letter is of one option in all verbs, and an option has one letter, or none, in all. -h is in each.
+for verb in $verbs; do
+    sed -nE 's/^  (-[a-zA-Z],|   ) --([a-z-]*).*/\2 \1/p' "$verb"
+done | awk '{ print $1, $2 == "" ? "none" : substr($2, 2, 1) }' | LC_ALL=C sort -u >letters
+grep -v ' none$' letters >with
+[ "$(wc -l <with)" -gt 15 ]
+{ cut -d ' ' -f 1 with | uniq -d; sed 's/.* //' with | sort | uniq -d; } >twice
+[ ! -s twice ] || {
+    echo "options with two letters, or letters of two options:" $(cat twice) >&2
+    exit 1
+}
+# What was renamed says so.
+! "$strata" sql -f x 2>err && grep -qx 'strata sql: -f is --file now' err || { head -n 1 err >&2; exit 1; }
+! "$strata" report --xen=4.17 x 2>err && grep -qx 'strata report: --xen is --xen-version now' err || { head -n 1 err >&2; exit 1; }
+
 # What groff warns of: from 1.23 on, that is also a line which it cannot fill.
 for page in "$man"/*.[1-8]; do
     ! command -v groff >/dev/null || groff -ww -Tutf8 -mandoc "$page" 2>&1 >/dev/null | sed "s|^|$page: |"

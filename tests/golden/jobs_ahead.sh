@@ -79,8 +79,8 @@ for capture in boot xen guest trace damaged/cut; do
     same_files ctf "$capture"
     same_files trace.dat "$capture"
 done
-same_files parquet boot --host h
-same_files parquet guest --host h --pair 'irq_handler_entry -> irq_handler_exit by cpu'
+same_files parquet boot --host-name h
+same_files parquet guest --host-name h --pair 'irq_handler_entry -> irq_handler_exit by cpu'
 
 for words in 0 x ""; do
     if "$strata" latency -j "$words" boot >/dev/null 2>err; then fail "-j '$words'"; fi

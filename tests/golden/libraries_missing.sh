@@ -25,7 +25,7 @@ without() {
     [ "$(wc -l <lines)" -eq 3 ]
 }
 
-without libcurl.so.4 export --to clickhouse --host=h --url http://localhost:1/traces trace
+without libcurl.so.4 export --to clickhouse --host-name=h --url http://localhost:1/traces trace
 without libmicrohttpd.so.12 serve trace
 
 # A library that is another one.
@@ -34,6 +34,6 @@ if [ -x "$(command -v cc)" ]; then
     echo 'int nothing;' >other/nothing.c
     cc -shared -fPIC -o other/libcurl.so.4 other/nothing.c
     status=0
-    LD_LIBRARY_PATH=$PWD/other "$strata" export --to clickhouse --host=h --url http://localhost:1/traces trace >out 2>err || status=$?
+    LD_LIBRARY_PATH=$PWD/other "$strata" export --to clickhouse --host-name=h --url http://localhost:1/traces trace >out 2>err || status=$?
     [ "$status" -eq 1 ] && grep -qF "libcurl.so.4 has no function curl_" err || fail "another libcurl: status $status: $(cat err)"
 fi

@@ -65,7 +65,7 @@ END
 # ---- Events in both orders: a bound that holds ----
 
 tells 'by events in both orders' --trace-events trace-events vm.log guest -o both \
-    -s 'guest:sys_enter_write < vm:marker' -s 'vm:poke < guest:sys_exit_read'
+    --sync 'guest:sys_enter_write < vm:marker' --sync 'vm:poke < guest:sys_exit_read'
 cat >check.py <<'END'
 import json, re, sys
 
@@ -116,22 +116,22 @@ done
 # ---- Events ordered in one direction only, or unordered; without --output ----
 
 tells 'the fastest, whose delay is assumed to be zero' --trace-events trace-events vm.log guest \
-    -s 'guest:sys_enter_write < vm:marker'
+    --sync 'guest:sys_enter_write < vm:marker'
 tells '^G  by 1371 common events of V, matched in their order' --trace-events trace-events V=vm.log G=guest \
-    -s 'sys_enter_write = marker'
+    --sync 'sys_enter_write = marker'
 grep -q 'a delay that all of them have in common cannot be measured' told
 # --reference names the source whose clock is the timeline.
 tells '^guest  the reference: the timeline is its clock, local' --trace-events trace-events vm.log guest -r guest \
-    -s 'guest:sys_enter_write = vmm:marker'
+    --sync 'guest:sys_enter_write = vmm:marker'
 
 # Some events are missing on one side: the number in the text pairs the others.
 awk '!/marker/ || NR % 7' vm.log >fewer.log
 tells 'common events of vm, matched by their text' --trace-events trace-events vm.log fewer.log \
-    -s 'vm:marker~n (\d+) = fewer:marker~n (\w+) count'
+    --sync 'vm:marker~n (\d+) = fewer:marker~n (\w+) count'
 grep -q 'offset +0.000000000 s, drift +0.000 ppm' told
 # Intervals pair them, too, if they are exact and irregular.
 tells 'matched by the times between them' --trace-events trace-events vm.log fewer.log \
-    -s 'vm:marker~n = fewer:marker~n'
+    --sync 'vm:marker~n = fewer:marker~n'
 grep -q 'offset +0.000000000 s' told
 
 # ---- A real guest, and a real QEMU's log of it ----
@@ -146,8 +146,8 @@ virtio_console_flush_buf(unsigned int port, size_t len, ssize_t ret) "port %u, i
 virtio_console_chr_read(unsigned int port, int size) "port %u, size %d"
 END
 tells 'by events in both orders' --trace-events qemu=real/trace-events real/qemu.log bells=real/guest/guest-guest \
-    --cpu-hz 2596103999 -o bells -s 'qemu:virtio_console_chr_read < bells:print~bell' \
-    -s 'bells:print~bell < qemu:virtio_console_flush_buf'
+    --cpu-hz 2596103999 -o bells --sync 'qemu:virtio_console_chr_read < bells:print~bell' \
+    --sync 'bells:print~bell < qemu:virtio_console_flush_buf'
 grep -q '1000 common events\|9[0-9][0-9] common events' told
 "$strata" report -f json bells >after
 "$strata" report -f json --host-time real/guest >before
@@ -198,7 +198,7 @@ for line in sys.stdin:
     if "event" in event:
         ns = 1795246302000000000 + (event["ticks"] - 40000000000) * 10 // 24
         print("1@%d.%06d:poke n 1" % (ns // 10**9, ns % 10**9 // 1000))' >xen.log
-tells '^xen .*matched in their order' --trace-events log=trace-events log=xen.log xen.raw -s 'vmexit = poke' -o rates
+tells '^xen .*matched in their order' --trace-events log=trace-events log=xen.log xen.raw --sync 'vmexit = poke' -o rates
 grep -Eq '2(400000[0-9]{3}|399999[0-9]{3})\.[0-9]* ticks a second' told || fail "$(cat told)"
 "$strata" report -e vmexit -e poke rates 2>err | grep -v LOST | head -n 2 >first
 grep -q vmexit first && grep -q poke first || fail "$(cat first)"
@@ -216,7 +216,7 @@ for line in open("before"):
         ns = event["time_ns"] * 1.00001 + 7e9
         print("1@%d.%06d:poke n 1" % (ns // 10**9, ns % 10**9 // 1000))' >ctf.log
 tells '^lttng-ust  by 219 common events' --trace-events ctf=trace-events ctf.log ctf/lttng-ust -r ctf -o from-ctf \
-    -s 'lttng-ust:* = ctf:poke'
+    --sync 'lttng-ust:* = ctf:poke'
 "$strata" report -f json from-ctf 2>err >after
 python3 - before after <<'END'
 import json, sys
@@ -231,7 +231,7 @@ END
 # ---- One counter ----
 
 refused 1 'give --cpu-hz' xen.raw tsc --tsc xen,tsc
-tells '^tsc  by the same clock as xen' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=-1000000000*1/2' --xen 4.17 \
+tells '^tsc  by the same clock as xen' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=-1000000000*1/2' --xen-version 4.17 \
     --cpu-vendor amd -o counter
 "$strata" report -f json tsc 2>err >before
 "$strata" report -f json counter 2>err >after
@@ -304,21 +304,21 @@ tells '^web7-2  of the same host as web7' web7='named web7' web7='named web 8'
 
 # Two hosts: events common to one source of each relate all sources of both.
 tells '^two    by 1371 common events of qemu' one two=three guest -o hosts --link \
-    -s 'qemu:marker~n (\d+) = two:marker~n (\d+)' -s 'sys_enter_write = two:marker'
+    --sync 'qemu:marker~n (\d+) = two:marker~n (\d+)' --sync 'sys_enter_write = two:marker'
 [ "$("$strata" report -e marker -n 4 hosts 2>err | grep -c '^5000\.0078.*marker')" -eq 2 ]
 "$strata" report -e sys_enter_write hosts 2>err | grep -v LOST | head -n 1 | grep -q '^5000\.0078'
 # If the sources are related already, common events are a check.
 tells '^1371 common events (.*): qemu-2 has them 0.0 to 0.0 us later than qemu$' one two \
-    -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)'
+    --sync 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)'
 # With A < B, B is never too late, only too early.
 folder late b1
 sed 's/^\(.000\)000/\1001/' one/vmm/clock-pairs >late/vmm/clock-pairs
 marker='marker~n (\d+)'
 tells '^1371 common events .* 1000.0 to 1000.0 us later than qemu; 1371 by more than the stated error$' one late \
-    -s "qemu:$marker = qemu-2:$marker"
-tells '^1371 common events .* 1000.0 to 1000.0 us later than qemu$' one late -s "qemu:$marker < qemu-2:$marker"
+    --sync "qemu:$marker = qemu-2:$marker"
+tells '^1371 common events .* 1000.0 to 1000.0 us later than qemu$' one late --sync "qemu:$marker < qemu-2:$marker"
 tells '^1371 .* -1000.0 us later than qemu-2; 1371 earlier, by more than the stated error$' one late \
-    -s "qemu-2:$marker < qemu:$marker"
+    --sync "qemu-2:$marker < qemu:$marker"
 
 # A trace without its host: --same-host names it.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >disk.trace
@@ -331,7 +331,7 @@ tells '^again-guest  of the same host as vm' both again=both -o twice --link
 
 # ---- Files ----
 
-tells common --trace-events trace-events vm.log guest -s 'guest:guest:sys_enter_write = vm:marker' --link -o linked
+tells common --trace-events trace-events vm.log guest --sync 'guest:guest:sys_enter_write = vm:marker' --link -o linked
 [ "$(stat -c %i vm.log)" = "$(stat -c %i linked/vm/trace.log)" ]
 # A log that is called as the file of pairs is in a merged directory keeps its events.
 cp -r one named
@@ -346,9 +346,9 @@ cmp one/vmm/clock-pairs named-merged/qemu/clock-pairs-2
 "$strata" report named-merged 2>/dev/null | wc -l | cmp - want
 
 before=$(cksum <three/vmm/clock-pairs)
-tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
+tells common one three --link --sync 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
 [ "$(cksum <three/vmm/clock-pairs)" = "$before" ]
-refused 1 'directory exists and is not empty; name another directory' --trace-events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
+refused 1 'directory exists and is not empty; name another directory' --trace-events trace-events vm.log guest --sync 'guest:sys_enter_write = vm:marker' -o linked
 [ "$(find . -name 'linked.*')" = "" ]
 # A merge that fails leaves no output.
 tells host one two -o fine
@@ -365,22 +365,22 @@ status=0
 refused 2 'no trace file given'
 refused 1 'cannot merge standard input' - guest
 refused 1 'its clock (local) cannot be related to the clock of vm' vm.log guest
-refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
-refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'
+refused 1 "no event 'nothing' in guest" vm.log guest --sync 'guest:nothing = vm:marker'
+refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest --sync 'guest:sys_enter = vm:marker~x'
 refused 1 "'marker' is in several sources (vm, fewer); name one of them, as in" --trace-events trace-events vm.log fewer.log guest \
-    -s 'guest:sys_enter = marker'
-refused 1 'both sides are of vm' --trace-events trace-events vm.log -s 'vm:marker = vm:poke'
-refused 1 'no source of the layer hypervisor' vm.log guest -s 'hypervisor:a = vm:b'
-refused 1 'requires '"'A-EVENT[~TEXT] = B-EVENT[~TEXT]'" vm.log guest -s 'guest:a'
-refused 1 'is not a regular expression' vm.log guest -s 'guest:a~( = vm:b'
-refused 1 'parentheses in the TEXT of one side only' vm.log guest -s 'guest:a~(x) = vm:b'
-refused 1 'names no event' vm.log guest -s 'guest: = vm:b'
+    --sync 'guest:sys_enter = marker'
+refused 1 'both sides are of vm' --trace-events trace-events vm.log --sync 'vm:marker = vm:poke'
+refused 1 'no source of the layer hypervisor' vm.log guest --sync 'hypervisor:a = vm:b'
+refused 1 'requires '"'A-EVENT[~TEXT] = B-EVENT[~TEXT]'" vm.log guest --sync 'guest:a'
+refused 1 'is not a regular expression' vm.log guest --sync 'guest:a~( = vm:b'
+refused 1 'parentheses in the TEXT of one side only' vm.log guest --sync 'guest:a~(x) = vm:b'
+refused 1 'names no event' vm.log guest --sync 'guest: = vm:b'
 refused 1 "--reference: no source 'nobody'" vm.log guest -r nobody
 refused 1 "--same-host: no source 'nobody'" vm.log guest --same-host nobody
-refused 1 'use NAME=LAYER' vm.log guest -l guest=cellar
+refused 1 'use NAME=LAYER' vm.log guest --layer-of guest=cellar
 refused 1 'invalid name in' 'v m=vm.log' guest
 refused 1 './vm.log: was given twice' vm.log guest ./vm.log
-refused 1 'they do not belong together' --trace-events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
+refused 1 'they do not belong together' --trace-events trace-events vm.log guest --sync 'guest:sched_switch = vm:poke'
 # On a full disk no output remains, and the message has the path that the user gave.
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
@@ -396,7 +396,7 @@ fi
 # One event gives an offset, but no drift.
 grep -m 1 marker vm.log >single.log
 tells 'drift unknown, assumed to be at most 500 ppm' --trace-events trace-events single.log vm.log \
-    -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
+    --sync 'single:marker~n (\d+) = vm:marker~n (\d+)'
 grep -q 'error unknown: there is one event' told
 
 # ---- Clock pairs of a directory are copied unchanged ----
@@ -405,14 +405,14 @@ cmp real/guest/guest-guest/clock-pairs moments/guest/clock-pairs
 # But the readings of another clock of the host go if the timeline is not that clock.
 grep -q monotonic_ns moments/trace.json
 tells '^guest  by ' --trace-events qemu=real/trace-events real/qemu.log real/guest -r qemu -o other \
-    -s 'guest:print~bell < qemu:virtio_console_flush_buf'
+    --sync 'guest:print~bell < qemu:virtio_console_flush_buf'
 grep -q realtime_ns other/trace.json
 ! grep -q monotonic_ns other/trace.json || fail 'the moments are of another clock'
 
 # A host's trace.dat, which does not say that it is one.
 case="layer"
 "$strata" info -f json "$DATA/ftrace/made/v7.dat" | grep -q '"layer": *"guest"' || fail "another layer"
-"$strata" merge --layer host=host -o layered host="$DATA/ftrace/made/v7.dat" >told 2>err || fail "$(cat err)"
+"$strata" merge --layer-of host=host -o layered host="$DATA/ftrace/made/v7.dat" >told 2>err || fail "$(cat err)"
 "$strata" info -f json layered | grep -q '"layer": *"host"' || fail "$("$strata" info layered)"
 
 # ---- QEMU logged nothing, and others did ----

@@ -352,7 +352,7 @@ qemu-system-x86_64 -M none -nodefaults -display none -msg timestamp=on -qmp unix
 qemu=$!
 wait_for '"$strata" ctl $qemu info >record.out 2>/dev/null'
 # shellcheck disable=SC2086 # nothing, or an option
-record $host --flight-recorder 8M --attach $qemu
+record $host --keep-in-memory 8M --attach $qemu
 is_recorded() {
     "$strata" ctl trace list runstate_set 2>/dev/null | grep -q '^on'
 }

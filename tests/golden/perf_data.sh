@@ -149,14 +149,14 @@ awk -v from="$from" '$1 >= from' whole | cmp - later || fail "differs"
 
 # Through other formats: the kernel's events as they are.
 case="trace.dat"
-"$strata" export -t trace.dat -o kvm.dat kvm.data >/dev/null 2>err || fail "$(cat err)"
+"$strata" export --to trace.dat -o kvm.dat kvm.data >/dev/null 2>err || fail "$(cat err)"
 "$strata" report kvm.dat >again 2>err || fail "$(cat err)"
 cmp whole again || fail "differs"
 if command -v trace-cmd >/dev/null; then
     trace-cmd report -N kvm.dat 2>err | grep -c 'kvm_exit: ' >n || fail "trace-cmd: $(cat err)"
     is "$(cat n)" "$(grep -c 'kvm_exit: ' whole)"
 fi
-"$strata" export -t trace.dat -o clock.dat clock.data >/dev/null 2>err || fail "$(cat err)"
+"$strata" export --to trace.dat -o clock.dat clock.data >/dev/null 2>err || fail "$(cat err)"
 is "$("$strata" report clock.dat | grep -c 'cpu_clock: ip=0x')" "$("$strata" report clock.data | grep -c 'cpu-clock: ip=0x')"
 
 case="merged"

@@ -19,10 +19,10 @@ same --flight=5m,2G --host --guest -o 'a b' -e 'visit_*' -e 'x "y" ' -- qemu-sys
 b	c" -- --host
 [ "$(grep -c ^event one.conf)" -eq 2 ] && grep -qx 'flight = 5m,2G' one.conf && grep -qx host one.conf ||
     fail "$(cat one.conf)"
-same -a -k 4711 4712
+same -a --keep-rings 4711 4712
 grep -qx 'attach = yes' one.conf && grep -qx 'operands = 4711 4712' one.conf || fail "$(cat one.conf)"
 same --guest web=vsock:3:4727 --guest db=tcp:10.0.0.2:4727 --guest-event=sched_switch,irq_handler_entry \
-    --filter 'sched_switch=prev_comm == "a b\"' --key '"quoted" key' -t 0.5 --kallsyms -o x
+    --filter 'sched_switch=prev_comm == "a b\"' --key '"quoted" key' -t 0.5 --kernel-symbols -o x
 same --xen -o '#x' --cpu 0,2-5 -e sched
 # Bytes that are no text, and characters that a terminal would obey.
 odd=$(printf 'a\001\033\177\377\342\200\256\302\233b\\')
@@ -110,6 +110,7 @@ says() {
 says "bad.conf:2: flight = 'banana' is neither a time nor a size (examples: 60s, 5m, 512M, 2G)" '' 'flight = banana'
 says "bad.conf:3: unknown option 'flihgt'; did you mean 'flight'?" '# a' '' 'flihgt = 5m'
 says "bad.conf:1: unknown option 'zzzzzz'; 'strata record --help' lists all" 'zzzzzz = 5m'
+says "bad.conf:1: 'kallsyms' is 'kernel-symbols' now" 'kallsyms'
 says "bad.conf:1: unknown option '--host'; write its long name without dashes" '--host'
 says "bad.conf:1: sections such as '[record]' are not used; remove the line" '[record]'
 says "bad.conf:4: attach = 'maybe' is neither yes nor no" 'for = \' 'exits' '' 'attach = maybe'

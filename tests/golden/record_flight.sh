@@ -475,8 +475,8 @@ for bad in 60 60x s 0s 0M , 60s, 1G,; do
 done
 "$strata" record -o bad --flight=1M --max-size=1M -- "$EMIT" 1 1 >out 2>err && fail "--flight with --max-size"
 grep -q 'would end what --flight records' err || fail "$(cat err)"
-"$strata" record -o bad --flight=1M --flight-recorder=1M --percpu none >out 2>err && fail "--flight with --flight-recorder"
-grep -q -e '--flight-recorder writes at the end' err || fail "$(cat err)"
+"$strata" record -o bad --flight=1M --keep-in-memory=1M --percpu none >out 2>err && fail "--flight with --keep-in-memory"
+grep -q -e '--keep-in-memory writes at the end' err || fail "$(cat err)"
 [ ! -e bad ] || fail "a directory is left"
 
 [ -z "$skipped" ] || {

@@ -331,8 +331,8 @@ refuses 2 "--event does not say whose events" -e '*' --percpu x --attach "$progr
 refuses 2 "--host-threads requires --host" --host-threads -- touch ran
 refuses 2 "--guest-event requires --guest=ENDPOINT" --guest-event='sched:*' -- touch ran
 refuses 2 "--buffer-size requires --guest, --host, --xen or --percpu" --buffer-size=1M -- touch ran
-refuses 2 "--flight-recorder requires --xen or --percpu" --flight-recorder=1M --host -- touch ran
-refuses 2 "--flight-recorder is too large" --flight-recorder=9223372036854775808 --percpu none
+refuses 2 "--keep-in-memory requires --xen or --percpu" --keep-in-memory=1M --host -- touch ran
+refuses 2 "--keep-in-memory is too large" --keep-in-memory=9223372036854775808 --percpu none
 refuses 2 "--keep-rings requires --attach" --keep-rings -- touch ran
 refuses 2 "--libvirt accepts one domain; record 'b' by a command of its own" --libvirt a --libvirt b
 refuses 2 "must be more than 0" --time 0 -- touch ran

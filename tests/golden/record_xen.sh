@@ -40,7 +40,7 @@ no_xen() {
 }
 
 no_xen "$strata" record --xen -o trace
-no_xen "$strata" record --xen -o trace -t 1 -e 'sched,vmexit,csched2_*' --cpu 0-1 --flight-recorder 1M --strict
+no_xen "$strata" record --xen -o trace -t 1 -e 'sched,vmexit,csched2_*' --cpu 0-1 --keep-in-memory 1M --strict
 no_xen "$xentrace" -e all -T 1 -S 64 -M 1M raw
 no_xen "$strata" xentrace raw
 no_xen sh -c "'$xentrace' -D | cat >raw; exit 1"
@@ -64,7 +64,7 @@ run 2 "$strata" record --xen -o trace -e 0x80000
 says 'selects nothing'
 run 2 "$strata" record --xen -o trace -e 'zz*'
 says 'no event of Xen matches'
-run 2 "$strata" record --xen -o trace --flight-recorder 1Q
+run 2 "$strata" record --xen -o trace --keep-in-memory 1Q
 says 'is not a size'
 run 2 "$strata" record --xen -o trace --poll 0
 says '--poll is 1 to'

@@ -131,11 +131,11 @@ status=0
 "$strata" recover -o kept rings 2>errors || status=$?
 [ $status -eq 1 ] && grep -q 'kept: directory is not empty; name another' errors ||
     fail "exit status $status: $(cat errors)"
-"$strata" recover -k -o several rings >told 2>errors || fail "$(cat errors)"
+"$strata" recover --keep-rings -o several rings >told 2>errors || fail "$(cat errors)"
 [ "$(ls several | grep -c '^emit-[0-9]*$')" -eq 2 ] || fail "$(ls several; cat told)"
 [ "$("$strata" report several/* | grep -c ' emit_')" -eq 70 ] || fail "$(cat told)"
 mkdir empty
-"$strata" recover -a -o empty rings >told 2>errors || fail "$(cat errors)"
+"$strata" recover --all -o empty rings >told 2>errors || fail "$(cat errors)"
 [ "$(ls empty | grep -c '^emit-[0-9]*$')" -eq 2 ] && [ -z "$(ls rings)" ] || fail "$(ls empty rings; cat told)"
 "$EMIT" -k -t '*,writer=none,rings=rings' 30 1 >emitted 2>errors || true
 status=0

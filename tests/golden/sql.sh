@@ -58,10 +58,10 @@ b' AS j, 1 AS j FROM (VALUES (1), (5))" boot.trace >out 2>err || fail "functions
 n
 1' ] || fail "standard input"
 echo 'SELECT 3 AS three' >three.sql
-[ "$("$strata" sql -f three.sql -c 'SELECT 2 AS two' boot.trace)" = "two
+[ "$("$strata" sql --file three.sql -c 'SELECT 2 AS two' boot.trace)" = "two
   2
 three
-    3" ] || fail "a file: $("$strata" sql -f three.sql -c 'SELECT 2 AS two' boot.trace)"
+    3" ] || fail "a file: $("$strata" sql --file three.sql -c 'SELECT 2 AS two' boot.trace)"
 "$strata" sql --list >out || fail "--list"
 grep -q '^slowest ' out || fail "--list: $(cat out)"
 for name in $("$strata" sql --list --format=csv | tr -d '\r' | sed -n 's/^\([a-z-]*\),.*/\1/p' | grep -v '^name$'); do

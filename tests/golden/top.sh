@@ -28,7 +28,7 @@ refused() {
 case=kvm
 mkdir kvm
 tar -C kvm -xf "$DATA/kvm/exits.tar.xz"
-"$strata" top -b -n 1 kvm/trace >screen 2>err || fail "$(cat err)"
+"$strata" top --batch --iterations 1 kvm/trace >screen 2>err || fail "$(cat err)"
 [ ! -s err ] || fail "$(cat err)"
 [ "$(wc -L <screen)" -le 80 ] || fail "wider than a terminal: $(cat screen)"
 grep -q '^strata top: kvm/trace  not being recorded: its last 2.45s$' screen || fail "$(cat screen)"
@@ -37,8 +37,8 @@ grep -q '^host  *host  *[1-9][0-9]* .* 0  *100ns$' screen || fail "$(cat screen)
 "$strata" report -f json kvm/trace >report.json
 python3 "$here/top.py" 190 screen sched.json <report.json || fail "a vCPU: $(cat screen)"
 # The same in one window as in several: what is known at the end of a window is carried over.
-"$strata" top -b -n 1 -d 3 kvm/trace >one || fail "-d 3"
-"$strata" top -b -n 1 -d 0.1 kvm/trace >many || fail "-d 0.1"
+"$strata" top --batch --iterations 1 -d 3 kvm/trace >one || fail "-d 3"
+"$strata" top --batch --iterations 1 -d 0.1 kvm/trace >many || fail "-d 0.1"
 sed -n '/^VCPUS/,/^EVENT/p' screen | sed '$d' >several
 sed -n '/^VCPUS/,/^EVENT/p' one | sed '$d' | cmp several - || fail "$(cat one)"
 ! cmp -s one many || fail "--delay changes nothing"
@@ -51,12 +51,12 @@ done <exits
 [ -s exits ] || fail "no exits"
 # Orders.
 sed -n '/^EXITS/,/^$/p' screen | sed '1d;/^$/d' >by-number
-"$strata" top -b -n 1 --sort name kvm/trace | sed -n '/^EXITS/,/^$/p' | sed '1d;/^$/d' >by-name
-"$strata" top -b -n 1 -o time kvm/trace | sed -n '/^EXITS/,/^$/p' | sed '1d;/^$/d' >by-time
+"$strata" top --batch --iterations 1 --sort name kvm/trace | sed -n '/^EXITS/,/^$/p' | sed '1d;/^$/d' >by-name
+"$strata" top --batch --iterations 1 --sort time kvm/trace | sed -n '/^EXITS/,/^$/p' | sed '1d;/^$/d' >by-time
 LC_ALL=C sort by-number | cmp by-name - || fail "--sort name: $(cat by-name)"
 head -n 1 by-time | grep -q '^io ' && head -n 1 by-number | grep -q '^cpuid ' || fail "$(cat by-time by-number)"
 # ASCII, where that is all that may be shown.
-LC_ALL=C "$strata" top -b -n 1 kvm/trace >ascii
+LC_ALL=C "$strata" top --batch --iterations 1 kvm/trace >ascii
 ! LC_ALL=C grep -q '[^ -~]' ascii || fail "not ASCII: $(cat ascii)"
 
 # ---- Requests, by all layers ----
@@ -64,7 +64,7 @@ LC_ALL=C "$strata" top -b -n 1 kvm/trace >ascii
 case=io
 mkdir io
 tar -C io -xf "$DATA/io/virtio-blk.tar.xz"
-"$strata" top -b -n 1 io/vm >screen || fail top
+"$strata" top --batch --iterations 1 io/vm >screen || fail top
 # Those of guest and host that have ended; what is open stands before, with a +.
 sed -n '/^ DURATION/,/^$/p' screen | awk '$1 ~ /^[0-9.]+(ms|us|s)$/ && $4 != "discard" { print $1, $4 }' | head -n 3 >slowest
 "$strata" io -f json --slowest 9 io/vm |
@@ -80,20 +80,20 @@ grep -q '^guest  *guest .* 64.3us$' screen || fail "$(cat screen)"
 
 case=other
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
-refused 1 "xen.raw: the rate of its clock is not known; use 'strata stat'" -b -n 1 xen.raw
+refused 1 "xen.raw: the rate of its clock is not known; use 'strata stat'" --batch --iterations 1 xen.raw
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >qemu.log
-"$strata" top -b -n 1 qemu.log | grep -q '^qemu.log  *vmm .* unknown$' || fail "the error of a clock is known"
+"$strata" top --batch --iterations 1 qemu.log | grep -q '^qemu.log  *vmm .* unknown$' || fail "the error of a clock is known"
 
 # ---- Which ----
 
 case=which
-refused 1 "process $$ is not being recorded; record a program with: strata record" -b $$
-refused 1 "there is no process 4194305" -b 4194305
-refused 1 "nosuch: there is no such trace directory, and no QEMU of this name runs; 'strata list' shows" -b nosuch
-refused 2 "not on a terminal; use --batch, as in: strata top -b -n 1" kvm/trace
-refused 2 "--iterations requires --batch" -n 1 kvm/trace
-refused 2 "more than one recording given" -b kvm/trace io/vm
-refused 2 "-d '0.01' is not from 0.1 to 3600 seconds" -b -d 0.01 kvm/trace
+refused 1 "process $$ is not being recorded; record a program with: strata record" --batch $$
+refused 1 "there is no process 4194305" --batch 4194305
+refused 1 "nosuch: there is no such trace directory, and no QEMU of this name runs; 'strata list' shows" --batch nosuch
+refused 2 "not on a terminal; use --batch, as in: strata top --batch --iterations 1" kvm/trace
+refused 2 "--iterations requires --batch" --iterations 1 kvm/trace
+refused 2 "more than one recording given" --batch kvm/trace io/vm
+refused 2 "-d '0.01' is not from 0.1 to 3600 seconds" --batch -d 0.01 kvm/trace
 
 # ---- A program, live ----
 
@@ -103,7 +103,7 @@ pid=$!
 wait_for '[ -e trace/trace.json ] && [ -s trace/program/stream-0 ]'
 # A busy machine may give the program no CPU in these windows: then in others.
 shows_program() {
-    "$strata" top -b -n 3 -d 0.2 trace >screen 2>err || fail "$(cat err)"
+    "$strata" top --batch --iterations 3 -d 0.2 trace >screen 2>err || fail "$(cat err)"
     [ "$(grep -c '^strata top: trace  recorded by process '$pid'$' screen)" -eq 3 ] || fail "not three screens: $(cat screen)"
     grep -q '^program  *vmm  *[1-9]' screen && grep -q '^victim_tick  *[1-9].* program$' screen
 }
@@ -111,13 +111,13 @@ wait_for shows_program
 # By the process that is recorded, and by its recorder.
 program=$(jq '.sources[0].vmm.pid' trace/trace.json)
 for process in "$program" $pid; do
-    "$strata" top -b -n 1 "$process" | grep -q "^strata top: $work/trace  recorded by process $pid\$" || fail "by process $process"
+    "$strata" top --batch --iterations 1 "$process" | grep -q "^strata top: $work/trace  recorded by process $pid\$" || fail "by process $process"
 done
 # Without an operand: this one, or a list where there are others on this machine.
-"$strata" top -b -n 1 >screen 2>err || true
+"$strata" top --batch --iterations 1 >screen 2>err || true
 grep -q "^strata top: $work/trace  recorded" screen || grep -q "^  strata top $work/trace\$" err || fail "$(cat screen err)"
 # When it ends, so does top.
-"$strata" top -b -d 0.2 trace >screen 2>err &
+"$strata" top --batch -d 0.2 trace >screen 2>err &
 top=$!
 wait_for '[ -s screen ]'
 kill -TERM $pid
@@ -140,7 +140,7 @@ kernel=$!
 wait_for '[ -S kernel/control.sock ] && [ -e kernel/trace.json ]'
 # A busy machine may give the recorder no CPU in such a window: then in another one.
 shows_kernel() {
-    "$strata" top -b -n 3 -d 0.3 kernel >screen 2>err || fail "$(cat err told)"
+    "$strata" top --batch --iterations 3 -d 0.3 kernel >screen 2>err || fail "$(cat err told)"
     tail -n 20 screen | grep -q '^sched_switch  *[1-9].* host$' &&
         tail -n 20 screen | grep -q '^host  *host  *[1-9].* [0-9.]*ns$'
 }

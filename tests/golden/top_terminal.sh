@@ -145,7 +145,7 @@ done
 
 case='a terminal that is not known'
 status=0
-TERM=nosuch "$strata" top -b -n 1 trace >shown 2>err || fail "--batch needs a terminal: $(cat err)"
+TERM=nosuch "$strata" top --batch --iterations 1 trace >shown 2>err || fail "--batch needs a terminal: $(cat err)"
 mux kill-server 2>/dev/null || true
 terminals=$((terminals + 1))
 mux new-session -d -x 80 -y 24 "TERM=nosuch '$strata' top trace >/dev/tty 2>err; echo \$? >status; read -r x"

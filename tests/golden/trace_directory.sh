@@ -74,7 +74,7 @@ diff expected actual
 
 # Options take precedence over trace.json, and supply the same for a bare file.
 "$strata" report -e vmexit --cpu-vendor intel trace 2>err | grep -v LOST | grep -q 'reason=0x7b '
-"$strata" report -e vmexit --xen 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
+"$strata" report -e vmexit --xen-version 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report --cpu-hz 1G --limit 2 -e vmexit trace 2>err | tail -n 1 | grep -q '^48\.'
 "$strata" stat --by task trace | grep -q 'd1v0 tiny  '

@@ -43,7 +43,7 @@ END
 # build BACKENDS: ./program
 build() {
     for format in h c; do
-        "$STRATA_BIN/strata" gen -f "$format" -b "$1" -g t -o "trace-t.$format" trace-events
+        "$STRATA_BIN/strata" gen -f "$format" --backend "$1" -g t -o "trace-t.$format" trace-events
     done
     # shellcheck disable=SC2086 # a list of words
     $cc -std=c11 -Wall -Wextra -Wconversion -Werror -O2 $CFLAGS_FOR_TEST -I"$here/../../include" -I. -o program \
@@ -223,8 +223,8 @@ wait $listener || fail "not all messages arrive: $(cat messages)"
 case=random
 python3 "$here/../runtime/conditions.py" 300 1
 # shellcheck disable=SC2086 # a list of words
-"$STRATA_BIN/strata" gen -f h -b log -g t -o trace-t.h random.trace-events
-"$STRATA_BIN/strata" gen -f c -b log -g t -o trace-t.c random.trace-events
+"$STRATA_BIN/strata" gen -f h --backend log -g t -o trace-t.h random.trace-events
+"$STRATA_BIN/strata" gen -f c --backend log -g t -o trace-t.c random.trace-events
 # shellcheck disable=SC2086 # a list of words
 $cc -std=gnu11 -fwrapv -w -O1 $CFLAGS_FOR_TEST -I"$here/../../include" -I. -o random random.c trace-t.c -Wl,--whole-archive \
     "$LIBSTRATA" -Wl,--no-whole-archive -lpthread ||

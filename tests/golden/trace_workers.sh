@@ -80,10 +80,10 @@ until [ -n "$slot" ]; do
     slot=$(sed -n "/$name/s|^.*\\(/dev/shm/[^ ]*/pool/slot-[0-9-]*\\).*\$|\\1|p" listed | head -n 1)
 done
 "$strata" recover --list 2>&1 >listed | grep -q 'slot-N is a part of the file .*/pool/rings' || fail "slots are not explained"
-"$strata" recover -k -o trace.recovered "$slot" >told 2>&1 || fail "$(cat told)"
+"$strata" recover --keep-rings -o trace.recovered "$slot" >told 2>&1 || fail "$(cat told)"
 [ "$("$strata" report trace.recovered | grep -c ' work: ')" -eq 2000 ] || fail "$(cat told)"
 # One by one they need not be named.
-"$strata" recover -a -o all "${slot%/pool/*}" >told 2>&1 || fail "$(cat told)"
+"$strata" recover --all -o all "${slot%/pool/*}" >told 2>&1 || fail "$(cat told)"
 [ "$("$strata" report all/"$name"-* | grep -c ' work: ')" -eq 2000 ] || fail "$(ls all; cat told)"
 # The next recorder removes what is empty, unless that of another test is at it.
 case='after it'

@@ -86,8 +86,8 @@ status=0
 "$strata" report --from +6.5 --until +8 trace.simpletrace >until
 [ -s until ]
 for format in json text; do
-    says 2 "strata export: -t '$format' is not an export format; did you mean 'strata report -f $format'?" \
-        export -t $format trace.simpletrace
+    says 2 "strata export: --to '$format' is not an export format; did you mean 'strata report -f $format'?" \
+        export --to $format trace.simpletrace
 done
 "$strata" export --to csv --from +6.5 --until +8 trace.simpletrace | sed 1d >csv
 [ "$(wc -l <until)" -eq "$(wc -l <csv)" ] || fail "report and export differ"
@@ -125,7 +125,7 @@ says 0 "strata: no event matches the selection by --cpu" report --cpu 77 xen.raw
 says 0 "strata: no event matches the selection by --cpu, --pid" report --cpu 0-1 --pid 99999 xen.raw
 says 0 "strata: no event matches the selection by --layer" report --layer guest xen.raw
 # All verbs alike: status 0 where nothing matches, and 1 where no event is left that an analysis needs.
-for verb in report stat summary 'stat --every 1' 'stat --gaps 3' 'export -t csv'; do
+for verb in report stat summary 'stat --every 1' 'stat --gaps 3' 'export --to csv'; do
     # shellcheck disable=SC2086 # words
     says 0 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
         $verb --from 99999999 trace.simpletrace

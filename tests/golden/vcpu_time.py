@@ -102,7 +102,7 @@ def check_metrics(sched, windows):
 
 
 def check_top(sched, length):
-    screen = output(strata, "top", "-b", "-n", "1", "-d", "3", TRACE)
+    screen = output(strata, "top", "--batch", "--iterations", "1", "-d", "3", TRACE)
     rows = re.findall(r"^\S+ +(\d+)((?: +[0-9.]+\+?| +-){8})$", screen, re.M)
     assert len(rows) == len(sched), screen
     names = "run", "guest", None, None, "wait", "stolen", "sleep", None

@@ -47,7 +47,7 @@ def report(strata, host, records):
     data = b"".join(records)
     stream = struct.pack("<III", 0x2001F003, 0, len(data)) + data
     args = [strata, "report", "-"]
-    args += ["--xen", version] if version else []
+    args += ["--xen-version", version] if version else []
     args += ["--cpu-vendor", cpu] if cpu else []
     run = subprocess.run(args, input=stream, capture_output=True, check=False)
     if run.returncode != 0:

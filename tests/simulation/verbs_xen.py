@@ -8,7 +8,7 @@ from verbs import Case, check_divided
 from verbs_row import check_fates, check_row, contains, require
 from verbs_summary import check_summary
 
-OPTIONS = ["--cpu-hz=1000000000", "--cpu-vendor=amd", "--xen=4.17"]
+OPTIONS = ["--cpu-hz=1000000000", "--cpu-vendor=amd", "--xen-version=4.17"]
 WAITS = ("woken", "preempted")
 NAMES = {"io": "ioio"}
 

@@ -88,7 +88,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
                     totals.left_out);
     if (totals.dropped)
         cli_message("  older ones, %" PRIu64
-                    " windows, are not in it: --flight-recorder has no room for them",
+                    " windows, are not in it: --keep-in-memory has no room for them",
                     totals.dropped);
     return plan->strict && (totals.lost || item->recorder->has_lost_uncounted) ? EXIT_LOSSES
                                                                                : EXIT_SUCCESS;

@@ -80,13 +80,14 @@ static const char *const live_formats[] = {
     [PLAN_LIVE_TEXT] = "text", [PLAN_LIVE_JSON] = "json", [PLAN_LIVE_CSV] = "csv", NULL};
 
 const struct cli_option record_live_options[] = {
-    {OPTION_FLAG, 'l', "live", NULL, "print the events of kernels as they come", MEMBER(on)},
+    {OPTION_FLAG, 0, "live", NULL, "print the events of kernels as they come", MEMBER(on)},
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live (text)",
      MEMBER(format), .choices = live_formats},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
      "in CSV, write ' before a text that begins with\n"
      "= + - @, which a spreadsheet would run as a formula",
      MEMBER(spreadsheet)},
+    {OPTION_RENAMED, 'l', "-l", "--live"},
     {OPTION_END},
 };
 
@@ -141,13 +142,14 @@ const struct cli_option record_guest_options[] = {
     {OPTION_PARSED, 0, "queue-size", "SIZE", "set the agent's queue for each CPU (4M)",
      MEMBER(queue), NULL, size_parse},
     {OPTION_NUMBER, 0, "compress", "LEVEL", "compress by zstd, 1 to 19 (0: off)", MEMBER(level)},
-    {OPTION_FLAG, 0, "kallsyms", NULL, "also collect the names of kernel functions",
+    {OPTION_FLAG, 0, "kernel-symbols", NULL, "also collect the names of kernel functions",
      MEMBER(kallsyms)},
     {OPTION_NUMBER, 0, "reconnect-timeout", "SECONDS",
      "let an agent without a connection trace on (60)", MEMBER(keep)},
     {OPTION_NUMBER, 0, "cpus", "N", "virtio-trace: create FIFOs for N CPUs", MEMBER(cpus)},
     {OPTION_STRING, 0, "tracefs-copy", "DIR", "virtio-trace: a copy of the guest's tracefs",
      MEMBER(tracefs)},
+    {OPTION_RENAMED, 0, "kallsyms", "--kernel-symbols"},
     {OPTION_END},
 };
 
@@ -158,7 +160,7 @@ const struct cli_option record_buffers_options[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
      "declarations of additional events; copied to the trace", MEMBER(tables)},
     {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7- (all)", MEMBER(cpus)},
-    {OPTION_PARSED, 0, "flight-recorder", "SIZE",
+    {OPTION_PARSED, 0, "keep-in-memory", "SIZE",
      "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse},
     {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds (100)", MEMBER(poll)},
     {OPTION_FLAG, 0, "include-old", NULL, "also record what is in the buffers already",
@@ -166,5 +168,6 @@ const struct cli_option record_buffers_options[] = {
     {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen through its libxenctrl", MEMBER(libxenctrl)},
     {OPTION_FLAG, 0, "leave-enabled", NULL, "leave tracing on at the end, with these masks",
      MEMBER(leave_on)},
+    {OPTION_RENAMED, 0, "flight-recorder", "--keep-in-memory"},
     {OPTION_END},
 };

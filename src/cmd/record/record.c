@@ -64,8 +64,9 @@ static const struct cli_option libvirt_options[] = {
 };
 
 static const struct cli_option attach_options[] = {
-    {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings of a program that has ended",
+    {OPTION_FLAG, 0, "keep-rings", NULL, "do not remove the rings of a program that has ended",
      offsetof(struct record_plan, keep)},
+    {OPTION_RENAMED, 'k', "-k", "--keep-rings"},
     {OPTION_END},
 };
 

@@ -37,13 +37,14 @@ struct sql_options {
 
 static const struct cli_option query_options[] = {
     {OPTION_STRINGS, 'c', "command", "SQL", "run these statements; repeatable", MEMBER(commands)},
-    {OPTION_STRING, 'f', "file", "FILE", "run the statements of FILE", MEMBER(file)},
+    {OPTION_STRING, 0, "file", "FILE", "run the statements of FILE", MEMBER(file)},
     {OPTION_STRING, 'q', "query", "NAME", "run a query that ships with Strata", MEMBER(named)},
     {OPTION_FLAG, 'l', "list", NULL, "list the queries that ship with Strata", MEMBER(list)},
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "also make spans by RULE, as in strata latency:\n'begin(key) -> end(key)'", MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(pair_files)},
+    {OPTION_RENAMED, 'f', "-f", "--file"},
     {OPTION_END},
 };
 

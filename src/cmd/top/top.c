@@ -34,12 +34,15 @@ static int parse_period(void *member, const char *value, struct error *error)
 static const struct cli_option top_option_table[] = {
     {OPTION_PARSED, 'd', "delay", "SECONDS", "refresh every SECONDS (1)", MEMBER(period_ns), NULL,
      parse_period},
-    {OPTION_CHOICE, 'o', "sort", "number|time|name", "order of rows (number)", MEMBER(sort),
+    {OPTION_CHOICE, 0, "sort", "number|time|name", "order of rows (number)", MEMBER(sort),
      .choices = top_sorts},
-    {OPTION_FLAG, 'b', "batch", NULL, "print screens as plain text", MEMBER(batch)},
-    {OPTION_NUMBER, 'n', "iterations", "N", "with --batch: stop after N screens (0: no end)",
+    {OPTION_FLAG, 0, "batch", NULL, "print screens as plain text", MEMBER(batch)},
+    {OPTION_NUMBER, 0, "iterations", "N", "with --batch: stop after N screens (0: no end)",
      MEMBER(iterations)},
     {OPTION_HELP, 'h', "help", NULL, "show this help"},
+    {OPTION_RENAMED, 'b', "-b", "--batch"},
+    {OPTION_RENAMED, 'o', "-o", "--sort"},
+    {OPTION_RENAMED, 'n', "-n", "--iterations"},
     {OPTION_END},
 };
 
@@ -85,8 +88,9 @@ int cmd_top(int argc, char **argv)
     if (options.iterations > 0 && !options.batch)
         return cli_usage_error(top_command.name, "--iterations requires --batch");
     if (!options.batch && !is_terminal())
-        return cli_usage_error(top_command.name,
-                               "not on a terminal; use --batch, as in: strata top -b -n 1");
+        return cli_usage_error(
+            top_command.name,
+            "not on a terminal; use --batch, as in: strata top --batch --iterations 1");
     status = find_recording(n > 0 ? argv[1] : NULL, top_command.name, &target);
     if (status != EXIT_SUCCESS)
         return status;

@@ -86,7 +86,7 @@ kill $working
 
 # A time limit; a buffer in memory; output to a pipe; xentrace's name and options.
 run seconds strata record --xen -o seconds -t 2
-start memory strata record --xen -o memory --flight-recorder 1M
+start memory strata record --xen -o memory --keep-in-memory 1M
 until_true 240 test -e memory/trace.json
 work 10
 run_guest pvh

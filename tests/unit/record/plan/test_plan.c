@@ -83,7 +83,7 @@ static void test_contradictions(void **state)
         {"--libvirt excludes 4711", "4711", .libvirt = "web"},
         {"--max-size would end what --flight records without end; give one of them", "4711",
          .attach = true, .flight = minute, .max_size = 1},
-        {"--flight-recorder writes at the end, and --flight keeps what is written; give one of "
+        {"--keep-in-memory writes at the end, and --flight keeps what is written; give one of "
          "them",
          NULL, .xen = true, .output = "x", .flight = minute, .memory = 1},
         {"--live prints the events of guests and of the kernel of the host; leave it out, or "
