@@ -121,6 +121,7 @@ static int note_lacking(const struct open_ctx *ctx, const struct cpu_set *lackin
 int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
+    struct reader_options reader = ctx->options->reader;
     struct left_out left_out;
     struct cpu_set lacking;
     struct source **sources;
@@ -135,8 +136,9 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
         return r;
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
+    reader.cache = ctx->options->cache;
     r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &left_out.cpus, &lacking,
-                       &ctx->trace->catalogue, &ctx->options->reader, &sources, &n, error);
+                       &ctx->trace->catalogue, &reader, &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);

@@ -2,9 +2,11 @@
 #include "format/trace_dat/trace_dat.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/reopen_cache.h"
 #include "event/origin_flags.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
@@ -48,6 +50,34 @@ static void set_layer(const struct opening *o, unsigned number, struct origin *o
         (void)origin_set_flag(origin, word, strlen(word));
 }
 
+/* What CPU of BUFFER lacks, which its pages are read for: once for all openings of the file. */
+static int compare_once(struct opening *o, const struct dat_buffer *buffer,
+                        const struct dat_cpu *cpu, const struct ftrace_layout *layout,
+                        struct dat_lack *ret)
+{
+    const struct dat_lack *known;
+    struct dat_lack *copy;
+    char key[512];
+    int r, len;
+
+    len = snprintf(key, sizeof key, "trace.dat lack %d %s %s", cpu->cpu, buffer->name, o->name);
+    if (len < 0 || (size_t)len >= sizeof key)
+        return dat_cpustat_compare(o->file, buffer, cpu, layout, ret);
+    known = reopen_cache_get(o->options->cache, key);
+    if (known) {
+        *ret = *known;
+        return 0;
+    }
+    r = dat_cpustat_compare(o->file, buffer, cpu, layout, ret);
+    copy = r < 0 || !o->options->cache ? NULL : malloc(sizeof *copy);
+    if (copy) {
+        *copy = *ret;
+        if (reopen_cache_put(o->options->cache, key, copy, free) < 0)
+            free(copy);
+    }
+    return r;
+}
+
 /* Finds what CPU of BUFFER lacks. */
 static int find_lack(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
                      const struct ftrace_layout *layout, struct ftrace_capture *capture,
@@ -58,7 +88,7 @@ static int find_lack(struct opening *o, const struct dat_buffer *buffer, const s
     *ret = (struct dat_lack){0};
     if (!o->lacking)
         return 0;
-    r = dat_cpustat_compare(o->file, buffer, cpu, layout, ret);
+    r = compare_once(o, buffer, cpu, layout, ret);
     if (r < 0)
         return error_set(o->error, r, o->name, "out of memory");
     if (ret->events > 0) {
