@@ -36,27 +36,60 @@ pid_t proc_number(const char *word)
     return *word >= '0' && *word <= '9' && !*end && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
+/* The content of the file stat of process PID in TEXT; *RET: what follows its second field, a name, which may contain anything. */
+static int read_stat(pid_t pid, char *text, size_t size, char **ret)
 {
-    char path[64], text[1024], *at;
-    char state;
+    char path[64], *at;
     int r;
 
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    r = proc_text(path, text, sizeof text);
+    r = proc_text(path, text, size);
     if (r < 0)
         return r;
-    /* The second field is a name, which may contain anything. */
     at = strrchr(text, ')');
     if (!at || at[1] != ' ')
         return -EBADMSG;
-    state = at[2];
-    for (unsigned words = 1; at && words < 21; words++)
-        at = strchr(at + 1, ' ');
-    if (!at)
+    *ret = at + 2;
+    return 0;
+}
+
+/* The word with number N of the file stat, from 3 on; NULL: it has fewer. */
+static char *find_word(char *at, unsigned n)
+{
+    for (unsigned i = 3; at && i < n; i++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at;
+}
+
+int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
+{
+    char text[1024], *at, *start;
+    int r = read_stat(pid, text, sizeof text, &at);
+
+    if (r < 0)
+        return r;
+    start = find_word(at, 22);
+    if (!start)
         return -EBADMSG;
-    *ret_start = strtoull(at, NULL, 10);
-    *ret_state = state;
+    *ret_start = strtoull(start, NULL, 10);
+    *ret_state = *at;
+    return 0;
+}
+
+int proc_cpu_time(pid_t pid, uint64_t *ret)
+{
+    char text[1024], *at, *user, *system;
+    int r = read_stat(pid, text, sizeof text, &at);
+
+    if (r < 0)
+        return r;
+    user = find_word(at, 14);
+    system = find_word(at, 15);
+    if (!system)
+        return -EBADMSG;
+    *ret = strtoull(user, NULL, 10) + strtoull(system, NULL, 10);
     return 0;
 }
 

@@ -16,6 +16,8 @@ pid_t proc_number(const char *word);
 /* Start time of process PID in clock ticks (sysconf(_SC_CLK_TCK)) since the boot, and its state: 'Z' or
  * 'X' if it has ended. -errno: it does not exist, is not visible, or could not be read. */
 int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);
+/* The CPU time that the threads of process PID have used, in ticks of _SC_CLK_TCK. -errno. */
+int proc_cpu_time(pid_t pid, uint64_t *ret);
 /* The number in the innermost PID namespace of TEXT, the content of /proc/PID/status; 0: the kernel does not show it. */
 unsigned long proc_inner_number(const char *text);
 /* Whether proc_stat()'s error R says that there is no such process, and not that it could not be read. */

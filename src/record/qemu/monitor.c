@@ -172,7 +172,18 @@ void qemu_monitor_look(struct qemu_monitor *monitor)
     }
 }
 
-/* Whether its process is stopped by a signal ('T'), or by a debugger ('t'). */
+/* Whether its process is stopped by a signal ('T'), or held by a debugger ('t'): one that is only traced, as by strace, is often in
+ * that state as well, but its CPU time advances. */
+static bool is_halted_now(struct qemu_monitor *monitor, char state)
+{
+    uint64_t cpu_time = 0, before = monitor->traced_cpu_time;
+    bool was_traced = monitor->is_traced;
+
+    monitor->is_traced = state == 't' && proc_cpu_time(monitor->pid, &cpu_time) >= 0;
+    monitor->traced_cpu_time = cpu_time;
+    return state == 'T' || (monitor->is_traced && was_traced && cpu_time == before);
+}
+
 static void look_whether_halted(struct qemu_monitor *monitor, uint64_t now)
 {
     uint64_t start;
@@ -181,7 +192,7 @@ static void look_whether_halted(struct qemu_monitor *monitor, uint64_t now)
 
     if (proc_stat(monitor->pid, &start, &state) < 0)
         return;
-    is_halted = state == 'T' || state == 't';
+    is_halted = is_halted_now(monitor, state);
     if (is_halted == monitor->is_halted)
         return;
     monitor->is_halted = is_halted;

@@ -42,6 +42,8 @@ struct qemu_monitor {
     uint64_t
         halted_ns; /* … how long it was before. The machine stands still then, and QEMU cannot say so */
     bool is_halted;
+    bool is_traced;           /* at the last look, another process held it by ptrace; … */
+    uint64_t traced_cpu_time; /* … and its CPU time then */
     bool is_paused;
     bool wants_status;       /* send query-status when it is idle: why it is paused */
     bool is_migrating;       /* sends the rest of it: its status is asked for again */

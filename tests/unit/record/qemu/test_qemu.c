@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -591,6 +593,47 @@ static void test_resets(void **state)
     assert_int_equal(monitor.resets, 4);
 }
 
+static void burn_and_stop(void)
+{
+    (void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    (void)raise(SIGSTOP);
+    while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < NSEC_PER_SEC / 10)
+        ;
+    (void)raise(SIGSTOP);
+    _exit(0);
+}
+
+/* A process that is traced, as by strace, is seen in the state of one that stands still. */
+static void a_traced_process_runs(void **state)
+{
+    struct qemu_monitor monitor;
+    uint64_t sleep, now = NSEC_PER_SEC;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    SKIP_BY_QEMU_USER("has no ptrace()");
+    pid = fork();
+    if (pid == 0)
+        burn_and_stop();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSTOPPED(status));
+    qemu_monitor_watch(pid, &monitor);
+    assert_int_equal(qemu_monitor_step(&monitor, now, &sleep, NULL), 0);
+    assert_int_equal(monitor.n_halts, 0);
+    assert_int_equal(ptrace(PTRACE_CONT, pid, NULL, NULL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSTOPPED(status));
+    assert_int_equal(qemu_monitor_step(&monitor, 2 * now, &sleep, NULL), 0);
+    assert_int_equal(monitor.n_halts, 0);
+    /* One that does nothing between two looks stands still. */
+    assert_int_equal(qemu_monitor_step(&monitor, 3 * now, &sleep, NULL), 0);
+    assert_int_equal(monitor.n_halts, 1);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    qemu_monitor_done(&monitor);
+}
+
 /* ---- Commands ---- */
 
 static const char *made(const char *name, const char *text, char path[128])
@@ -775,6 +818,7 @@ int main(void)
         cmocka_unit_test(monitor_tells_of_threads_and_end),
         cmocka_unit_test(qemu_is_found_behind_others),
         cmocka_unit_test(test_resets),
+        cmocka_unit_test(a_traced_process_runs),
         cmocka_unit_test(qemu_behind_an_unknown_program_is_told),
         cmocka_unit_test(script_that_starts_qemu_is_told),
         cmocka_unit_test(children_end),
