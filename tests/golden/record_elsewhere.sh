@@ -83,9 +83,11 @@ mkdir jail
 qemu-system-x86_64 $machine -runas nobody -chroot jail -qmp unix:"$work"/socket3,server=on,wait=off 2>errors &
 qemu=$!
 wait_for '[ -S socket3 ] && "$strata" ctl $qemu info >now 2>/dev/null'
-# It has no name for its standard error there, so that its log stays off.
-recorded 1
-grep -q "cannot restore QEMU's settings" told || fail "$(cat told)"
+# It has no name for its standard error there, so that its log stays off, which is said before its log is changed.
+recorded
+head -n 1 told | grep -q "^strata: QEMU's own log cannot be restored after the recording: its standard error is outside" || fail "$(cat told)"
+! grep -q "cannot restore QEMU's settings" told || fail "$(cat told)"
+"$strata" ctl $qemu restore 2>told || fail "$(cat told)"
 [ -z "$(ls jail)" ] || fail "left: $(ls -R jail)"
 kill $qemu
 wait $qemu || true

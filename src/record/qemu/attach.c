@@ -144,6 +144,22 @@ static int give_files(struct qemu_recorder *self, struct error *error)
     return 0;
 }
 
+/* Before it is changed. */
+static void report_lost_log(struct qemu_recorder *self)
+{
+    static const char what[] =
+        "QEMU's own log cannot be restored after the recording: %s is outside "
+        "of the directory of its -chroot; QEMU logs nothing from then on";
+    pid_t pid = self->settings.running->pid;
+    const char *own = qemu_process_log(self->settings.running);
+    const char *name = own ? own : log_destination_stderr(pid);
+
+    if (!self->log_to || log_destination_is_reachable(pid, name))
+        return;
+    recorder_report(&self->recorder, what, own ? own : "its standard error");
+    recorder_problem(&self->recorder, what, own ? own : "its standard error");
+}
+
 int qemu_attach(struct qemu_recorder *self, struct error *error)
 {
     pid_t pid = self->settings.running->pid;
@@ -165,6 +181,8 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
     if (self->settings.domain)
         (void)libvirt_domain_watch(self->settings.domain, NULL);
     r = give_files(self, error);
+    if (r >= 0)
+        report_lost_log(self);
     if (r >= 0 && self->added)
         return start_thread(self, QEMU_ADDS_PORT, error);
     if (r >= 0)

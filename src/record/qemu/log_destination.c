@@ -49,6 +49,24 @@ const char *log_destination_stderr(pid_t pid)
     return lstat(path, &st) < 0 && errno == ENOENT ? STDERR_OF_SELF : STDERR_DEVICE;
 }
 
+bool log_destination_is_reachable(pid_t pid, const char *file)
+{
+    _cleanup_free_ char *full = NULL;
+    char path[64], root[8];
+    struct stat st;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%ld/root", (long)pid);
+    n = readlink(path, root, sizeof root);
+    if (n < 0 || (n == 1 && root[0] == '/'))
+        return true;
+    if (asprintf(&full, "/proc/%ld/%s%s", (long)pid, *file == '/' ? "root" : "cwd/", file) < 0) {
+        full = NULL;
+        return true;
+    }
+    return lstat(full, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 bool log_destination_is_stderr(const char *path)
 {
     return strcmp(path, STDERR_DEVICE) == 0 || strcmp(path, STDERR_OF_SELF) == 0;

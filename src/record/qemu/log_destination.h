@@ -27,6 +27,9 @@ int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid);
 
 /* The name of its standard error for process PID itself. */
 const char *log_destination_stderr(pid_t pid);
+/* Whether process PID, which has FILE open as its log, can open FILE again: not if its root directory, as of -chroot, does not have
+ * it. */
+bool log_destination_is_reachable(pid_t pid, const char *file);
 /* True for such a name. */
 bool log_destination_is_stderr(const char *path);
 /* Lets process PID open its standard error again, until log_destination_return(). Does nothing where that is not needed, or not

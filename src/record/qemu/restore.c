@@ -92,7 +92,11 @@ int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *
 static void restore_log(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
 {
     struct log_loan loan = LOG_LOAN_NONE;
+    struct error unused = {0};
 
+    /* Nobody can restore it, as was said before it was changed: QEMU logs nothing from now on. */
+    if (!log_destination_is_reachable(changes->pid, changes->log))
+        error = &unused;
     if (log_destination_is_stderr(changes->log))
         loan = log_destination_lend_stderr(changes->pid);
     (void)human_path(qmp, "logfile", changes->log, error);
