@@ -193,7 +193,7 @@ def record_reset(run):
     recorded = sources(out)
     expect(set(recorded) == {"vmm", "guest", "guest.2"}, "recorded are", set(recorded))
     problem = recorded["vmm"]["problems"][0]
-    expect(re.match(r"the virtual machine was reset 2 times, and the guest's agent did not return: ", problem), problem)
+    expect(re.match(r"the virtual machine was reset 2 times, and the guest's agent did not return after the last one, \d+\.\d seconds before ", problem), problem)
     expect(problem in said, "that is not printed:", said)
     expect("was reset before" in recorded["guest.2"]["problems"][-1], recorded["guest.2"])
     errors = guest_errors(run, out)

@@ -328,6 +328,32 @@ static double paused_since(const struct qemu_recorder *self)
     return (double)(ended - MIN(self->monitor.pause.stopped, ended)) / (double)NSEC_PER_SEC;
 }
 
+static void note_resets(struct qemu_recorder *self)
+{
+    const struct qemu_monitor *monitor = &self->monitor;
+    uint64_t ended = (uint64_t)self->ended.monotonic_ns;
+    double ago = (double)(ended - MIN(monitor->first_reset, ended)) / (double)NSEC_PER_SEC;
+    const char *s = monitor->resets == 1 ? "" : "s";
+
+    if (monitor->resets == 0)
+        return;
+    if (!qemu_lost_agent(self))
+        recorder_problem(&self->recorder, "the virtual machine was reset %u time%s",
+                         monitor->resets, s);
+    else if (self->boots_at_reset == 1)
+        recorder_problem(&self->recorder,
+                         "the virtual machine was reset %u time%s, and the guest's agent did not "
+                         "return: nothing of the guest is recorded after that; start strata-agent "
+                         "when the guest boots",
+                         monitor->resets, s);
+    else
+        recorder_problem(&self->recorder,
+                         "the virtual machine was reset %u time%s, and the guest's agent did not "
+                         "return after the last one, %.1f seconds before the recording ended: "
+                         "nothing of the guest is recorded after that",
+                         monitor->resets, s, ago);
+}
+
 static void note_pauses(struct qemu_recorder *self)
 {
     const struct qemu_monitor *monitor = &self->monitor;
@@ -349,13 +375,7 @@ static void note_pauses(struct qemu_recorder *self)
                          monitor->n_halts, monitor->n_halts == 1 ? "" : "s",
                          (double)ns / (double)NSEC_PER_SEC);
     }
-    if (monitor->resets > 0)
-        recorder_problem(&self->recorder, "the virtual machine was reset %u time%s%s",
-                         monitor->resets, monitor->resets == 1 ? "" : "s",
-                         qemu_lost_agent(self) ? ", and the guest's agent did not return: nothing "
-                                                 "of the guest is recorded after that; start "
-                                                 "strata-agent when the guest boots"
-                                               : "");
+    note_resets(self);
     if (monitor->is_migrated && !monitor->is_paused)
         recorder_problem(&self->recorder,
                          "the virtual machine was migrated before the recording ended: a "
@@ -391,7 +411,9 @@ void qemu_note_problems(struct qemu_recorder *self)
     const struct qemu_log_pipe *log = &self->log;
     double seconds =
         (double)(self->ended.monotonic_ns - self->began.monotonic_ns) / (double)NSEC_PER_SEC;
-    const char *name = self->settings.wrapped ? self->settings.command[0] : "QEMU";
+    /* A script may have become QEMU by exec. */
+    bool is_qemu = self->has_come && self->qemu.pid == 0;
+    const char *name = self->settings.wrapped && !is_qemu ? self->settings.command[0] : "QEMU";
     char end[CHILD_END_SIZE];
 
     if (!self->child.ended && !self->child.foreign)
