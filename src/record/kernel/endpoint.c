@@ -121,6 +121,17 @@ static bool has_fifos(const char *path)
     return is_fifo(name);
 }
 
+static void note_bound(struct guest_endpoint *endpoint, int fd)
+{
+    struct sockaddr_un peer = {0};
+    socklen_t len = sizeof peer;
+
+    endpoint->bound[0] = '\0';
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.sun_family == AF_UNIX)
+        snprintf(endpoint->bound, sizeof endpoint->bound, "%.*s", (int)sizeof peer.sun_path,
+                 peer.sun_path);
+}
+
 int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsigned *ret_n,
                            bool *ret_pending, struct error *error)
 {
@@ -162,8 +173,10 @@ int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsi
         close(fd);
         return error_set(error, r, endpoint->text, "cannot connect: %s", strerror(-r));
     }
-    if (endpoint->kind == ENDPOINT_PORT && fstat(fd, &st) == 0)
+    if (endpoint->kind == ENDPOINT_PORT && fstat(fd, &st) == 0) {
         endpoint->inode = st.st_ino;
+        note_bound(endpoint, fd);
+    }
     ret_fds[0] = fd;
     *ret_n = 1;
     *ret_pending = r == -EINPROGRESS;
@@ -273,7 +286,7 @@ bool guest_endpoint_is_taken(const struct guest_endpoint *endpoint)
         line[strcspn(line, "\n")] = '\0';
         is_served =
             sscanf(line, "%*s %*s %*s %x %*s %x %lu %n", &flags, &state, &inode, &path) == 3 &&
-            path > 0 && flags == 0 && inode != 0 && strcmp(line + path, endpoint->text) == 0;
+            path > 0 && flags == 0 && inode != 0 && strcmp(line + path, endpoint->bound) == 0;
     }
     return is_served;
 }

@@ -27,6 +27,7 @@ struct guest_endpoint {
     socklen_t address_len; /* 0: not looked up yet */
     int fd;                /* of ENDPOINT_FD, a socket; -1 after it was used */
     ino_t inode;           /* of the socket of the last connection to a port; 0: none */
+    char bound[109];       /* the name that its server gave to the socket, which may be relative */
 };
 
 /* Of PORT, TCP or VSOCK. -EINVAL with ERROR. Of TCP it resolves the host's name. */

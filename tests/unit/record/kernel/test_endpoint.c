@@ -265,13 +265,20 @@ static void a_port_that_serves_another_is_noticed(void **state)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_STREAM, 0);
     struct guest_endpoint first, second;
-    int fds[2], others[2], served;
+    int fds[2], others[2], served, before;
+    char folder[sizeof address.sun_path];
     bool pending;
     unsigned n;
 
     (void)state;
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    /* As a QEMU does that was given a name in its working directory. */
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", strrchr(path, '/') + 1);
+    before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *strrchr(strcpy(folder, path), '/') = '\0';
+    assert_int_equal(chdir(folder), 0);
     assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(fchdir(before), 0);
+    close(before);
     assert_int_equal(listen(listener, 4), 0);
     assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &first, NULL), 0);
     assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &second, NULL), 0);
