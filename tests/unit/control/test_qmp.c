@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -296,6 +297,36 @@ static pid_t connect_child(const char *path, int server, int *ret_end)
     return pid;
 }
 
+/* One that a signal has stopped is named with the way to continue it. */
+static void test_stopped(void **state)
+{
+    char path[64], why[128], expected[64];
+    struct socket_process found;
+    int status, r;
+    pid_t child;
+
+    (void)state;
+    snprintf(path, sizeof path, "stopped-%ld.socket", (long)getpid());
+    (void)unlink(path);
+    child = fork();
+    if (child == 0) {
+        (void)listen_at(path, 1);
+        (void)raise(SIGSTOP);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    r = socket_find_server(path, &found);
+    snprintf(expected, sizeof expected, "kill -CONT %ld", (long)child);
+    if (r > 0)
+        assert_non_null(strstr(qmp_silence_text(path, why, sizeof why), expected));
+    else
+        print_message("SKIPPED: this kernel does not list UNIX sockets: %s\n", strerror(-r));
+    assert_int_equal(kill(child, SIGCONT), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    unlink(path);
+}
+
 /* Of a server that has accepted one client, that is known; more clients than may wait are refused at once. */
 static void test_busy(void **state)
 {
@@ -354,7 +385,7 @@ int main(void)
         cmocka_unit_test(test_greets),         cmocka_unit_test(test_no_greeting),
         cmocka_unit_test(test_other_protocol), cmocka_unit_test(test_executes),
         cmocka_unit_test(test_only_events),    cmocka_unit_test(test_receives_pieces),
-        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_busy),           cmocka_unit_test(test_stopped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
