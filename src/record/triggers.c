@@ -81,9 +81,9 @@ static void suppress(struct trigger_recorder *self, unsigned i)
     self->is_suppression_reported |= bit;
     recorder_report(
         &self->recorder,
-        "trigger '%s' is met more often than --snapshots-per-hour=%u saves; further ones "
-        "are counted",
-        self->settings.triggers[i].text, self->settings.per_hour);
+        "trigger '%s' is met more often than --snapshots-per-hour=%u saves (each condition at "
+        "most once in %u seconds); further ones are counted",
+        self->settings.triggers[i].text, self->settings.per_hour, 3600 / self->settings.per_hour);
 }
 
 /* The clocks at TIME, CLOCK_MONOTONIC. */

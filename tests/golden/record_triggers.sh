@@ -105,7 +105,7 @@ program limits --on 'signal USR1' --on 'signal USR2' --after 0 --snapshots-per-h
 kill -USR1 $pid
 wait_for 'grep -q "saved" err'
 kill -USR2 $pid
-wait_for "grep -q \"trigger 'signal USR2' is met more often than --snapshots-per-hour=1 saves\" err"
+wait_for "grep -q \"trigger 'signal USR2' is met more often than --snapshots-per-hour=1 saves (each condition at most once in 3600 seconds)\" err"
 kill -USR1 $pid
 wait_for "grep -q \"trigger 'signal USR1' is met more often\" err"
 goes_on
