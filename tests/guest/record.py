@@ -110,18 +110,31 @@ def record_killed_agent(run):
         instance = traced(guest, out, guest.qemu)
         guest.run(f"echo first >{instance}/trace_marker")
         first.stop("KILL")
+
+        def printed(what, times=1):
+            with open(f"{guest.folder}/qemu.log") as file:
+                return file.read().count(what) == times
+        wait_until(lambda: printed("the guest's agent has ended: nothing of the guest is recorded until"), "its end is not reported")
+        wait_until(lambda: sources(out)["guest"]["guest"].get("away"), "the guest is said to be recorded")
         second = Agent(guest)
+        wait_until(lambda: printed("the guest's agent is traced again"), "its return is not reported")
+        expect("away" not in sources(out)["guest"]["guest"], "the guest is said not to be recorded")
         wait_until(lambda: any("the agent ended before it had sent the rest" in problem
                                for problem in sources(out)["guest"].get("problems", [])), "the second agent is not recorded")
         guest.run("echo again >$(ls -d /sys/kernel/tracing/instances/*/ | tail -n 1)trace_marker")
         expect(second.is_running(), "the agent ended:", second.log())
+        second.stop("KILL")
+        wait_until(lambda: sources(out)["guest"]["guest"].get("away"), "the guest is said to be recorded")
+        wait_until(lambda: printed("the guest's agent has ended", 2), "its second end is not reported")
         guest.end_recording()
     finally:
         guest.kill()
         del os.environ["XDG_RUNTIME_DIR"]
     os.rmdir(runtime) if not os.listdir(runtime) else None
     source = sources(out)["guest"]
-    expect(source["complete"] and source.get("lost_uncounted"), "nothing is missing:", source)
+    expect(not source["complete"] and source.get("lost_uncounted"), "nothing is missing:", source)
+    expect(any(re.match(r"the guest's agent ended unexpectedly \d+\.\d seconds before the recording of the guest ended", problem)
+               for problem in source["problems"]), source["problems"])
 
 
 def record_attached(run):
