@@ -300,6 +300,7 @@ status=0
     sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done' >out 2>told || status=$?
 [ $status -eq 3 ] || fail "exit status $status: $(cat told)"
 grep -q '^  host  *--max-size is reached: ' told || fail "$(cat told)"
+[ "$(grep -c -e '--max-size is reached' told)" -eq 1 ] || fail "$(cat told)"
 "$strata" info full 2>/dev/null | grep -q -e '--max-size is reached' || fail "$("$strata" info full)"
 
 # After any end, the instance is removed.

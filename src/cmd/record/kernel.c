@@ -93,9 +93,13 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
 void record_kernel_tell_problems(const struct guest *guest)
 {
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
+    char missing[160];
+    /* record_kernel_tell() has printed it. */
+    bool is_told = guest_missing_pages(&guest->progress, missing, sizeof missing);
 
     for (unsigned i = 0; !guest_is_silent(guest) && i < boot->n_problems; i++)
-        cli_message("  %s: %s", guest->config.name, boot->problems[i]);
+        if (!is_told || strcmp(boot->problems[i], missing) != 0)
+            cli_message("  %s: %s", guest->config.name, boot->problems[i]);
 }
 
 bool record_kernel_is_cut(const struct guest *guest)
