@@ -162,6 +162,8 @@ struct origin {
     bool is_live;
     /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
     bool lost_uncounted;
+    /* Its CPUs were recorded until times of their own, and nothing says which: each is known up to its last event. */
+    bool ends_apart;
     /* What is stated of its clock is refuted (trace/clocks.h): by how much its times are wrong is not known. */
     bool is_error_refuted;
     /* By how much a duration between two of its events may be wrong at most (event/clock_error.h): this part of it, as the rate of
@@ -190,7 +192,8 @@ struct origin {
  * happen. Otherwise each CPU is recorded from its first event to its last. */
 static inline bool origin_is_recorded_to_end(const struct origin *origin)
 {
-    return !origin->is_live && (origin->layer != LAYER_HYPERVISOR || origin->known_until != 0);
+    return !origin->is_live && !origin->ends_apart &&
+           (origin->layer != LAYER_HYPERVISOR || origin->known_until != 0);
 }
 
 /* Whether the states of threads and CPUs follow from the switches of ORIGIN. */

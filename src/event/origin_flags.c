@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-const char *const origin_flag_names[] = {"threads_only", "pid_filter",     "lost_uncounted",
-                                         "is_cut",       "lacks_switches", NULL};
+const char *const origin_flag_names[] = {
+    "threads_only", "pid_filter", "lost_uncounted", "is_cut", "lacks_switches", "ends_apart", NULL};
 
 static bool *get_flag(struct origin *origin, unsigned number)
 {
-    bool *const flags[] = {&origin->threads_only, &origin->pid_filter, &origin->lost_uncounted,
-                           &origin->is_cut, &origin->lacks_switches};
+    bool *const flags[] = {&origin->threads_only, &origin->pid_filter,     &origin->lost_uncounted,
+                           &origin->is_cut,       &origin->lacks_switches, &origin->ends_apart};
 
     return flags[number];
 }

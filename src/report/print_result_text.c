@@ -76,7 +76,7 @@ static void put_every(const struct result *result, struct text *out)
                              out);
     text_put_literal(out, ", from ");
     clock_put_time(&result->clock, result->periods_begin, out);
-    text_put_literal(out, " on; \u00b7: events were lost\n");
+    text_put_literal(out, " on; \u00b7: events were lost or not recorded\n");
 }
 
 static uint64_t count_negative(const struct result *result)

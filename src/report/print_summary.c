@@ -315,7 +315,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
         print_duration_with_unit(
             &result->clock,
             (int64_t)((uint64_t)periods_per_character(summary) << summary->rates[0].shift), out);
-        text_put_literal(out, "; \u00b7: events were lost\n");
+        text_put_literal(out, "; \u00b7: events were lost or not recorded\n");
     }
     for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
         if (summary_is_shown(summary, i))

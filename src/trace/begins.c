@@ -36,7 +36,7 @@ static bool has_released(const char *path, unsigned n_cpus)
     return released;
 }
 
-void trace_note_begins(struct trace_input *input)
+void trace_note_begins(struct trace *trace, struct trace_input *input)
 {
     _cleanup_free_ char *path = NULL;
     bool is_xen = strcmp(input->origin->format, "xentrace") == 0;
@@ -46,6 +46,10 @@ void trace_note_begins(struct trace_input *input)
         input->complete_from = is_xen ? input->origin->last_begin : 0;
         return;
     }
+    /* A kernel goes on while its CPUs are copied. */
+    if (input->manifest->snapshot && strcmp(input->recorded->kind, "ftrace") == 0)
+        for (unsigned i = 0; i < input->n_origins; i++)
+            trace->catalogue.origins[input->first_origin + i]->ends_apart = true;
     if ((is_xen || strcmp(input->recorded->kind, "ftrace") == 0) &&
         manifest_resolve(input->path, input->recorded->path, &path, NULL) >= 0 &&
         (input->manifest->snapshot ||

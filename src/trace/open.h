@@ -125,7 +125,7 @@ void trace_set_duration_error(struct trace *trace, const struct trace_input *inp
 
 /* Notes from when on INPUT is complete, if its CPUs begin at different times, as the beginnings of their files were released
  * (record/retention.h). */
-void trace_note_begins(struct trace_input *input);
+void trace_note_begins(struct trace *trace, struct trace_input *input);
 /* Tells that, and when its recording ended, to what reads its items, by the clock of these. */
 void trace_set_bounds(struct trace *trace, const struct trace_input *input);
 

@@ -53,6 +53,7 @@ static int open_files(struct open_ctx *ctx, struct ftrace_files *files, struct e
             return error_set(error, -EISDIR, kallsyms, "is a directory, not a file");
     }
     files->cache = ctx->options->cache;
+    files->is_recorded = ctx->recorded != NULL;
     r = ftrace_open(files, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
                     &sources, &n, error);
     if (r < 0)
@@ -196,6 +197,8 @@ int open_perf_data(struct open_ctx *ctx, struct error *error)
     if (r < 0)
         return r;
     known_begins_set(ctx->trace->catalogue.origins[first_origin], &left_out);
+    /* It disables them the same way. Without events of switches, a CPU may have nothing to record for long. */
+    ctx->trace->catalogue.origins[first_origin]->ends_apart = left_out.last_begin != 0;
     r = open_ctx_add(ctx, source);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }

@@ -270,7 +270,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     r = host_time_find(trace, input);
     if (r >= 0)
         r = threads_name(trace, input);
-    trace_note_begins(input);
+    trace_note_begins(trace, input);
     return r < 0 ? r : vcpus_identify(trace, input);
 }
 

@@ -205,11 +205,16 @@ is "$("$strata" sched --by cpu -f json three.dat 2>/dev/null | jq -c '[.rows[] |
 sleeps() { "$strata" sched -f json "$1" 2>/dev/null | jq '[.rows[].sleep // 0] | add'; }
 [ "$(sleeps two.data)" -gt 0 ] && is "$(sleeps three.data)" 0
 
-# perf switches its events on in one CPU after the other: what ran on the second one before its first event is not known.
-case="CPUs that begin one after the other"
-"$strata" report -f json two.data 2>err | jq -s '[group_by(.cpu)[] | map(.time_ns) | min] | sort' >begins
+# perf switches its events on in one CPU after the other, and off: what ran on the second one before its first event is not known, and what
+# ran on the first one after its last event.
+case="CPUs that begin and end one after the other"
+"$strata" report -f json two.data 2>err >events
+jq -s '[group_by(.cpu)[] | map(.time_ns) | min] | sort' events >begins
+jq -s '[group_by(.cpu)[] | map(.time_ns) | max] | sort' events >ends
 "$strata" irq -f json two.data 2>err | jq '.duration_ns - .covered_ns' >unknown
-is "$(jq '(.[1] - .[0]) / 2 | floor' begins)" "$(cat unknown)"
+is "$(jq -s '(.[0][1] - .[0][0] + .[1][1] - .[1][0]) / 2 | floor' begins ends)" "$(cat unknown)"
+"$strata" sql --format=json -c "SELECT max(end_ns) AS last FROM state WHERE kind = 'thread' AND state IN ('sleeping', 'woken', 'preempted')" two.data 2>err |
+    jq -e --argjson until "$(jq '.[0]' ends)" '.last <= $until' >out || fail "after the first CPU ends: $(cat out err)"
 is "$("$strata" info -f json two.data 2>err | jq -r '.facts["complete from"]' | tr -d .)" "$(jq '.[1]' begins)"
 "$strata" sched --states -f json two.data 2>err | jq -e '.rows | length > 0' >out || fail "$(cat err)"
 "$strata" sql --format=json -c "SELECT min(begin_ns) AS first FROM state WHERE kind = 'thread' AND state IN ('sleeping', 'woken', 'preempted')" two.data 2>err |

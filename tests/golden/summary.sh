@@ -188,8 +188,8 @@ first() {
     grep -q "$2" out || fail "$1: $(cat out)"
 }
 first 'latency block > 2ms' '^of the read requests of 254,0 (guest), 1 of 100 takes 2.08ms or more'
-first 'runnable clang > 20% for 1s' '^of 25 tasks that wait for a CPU'
-first 'exits > 2x' '^of 25 tasks that wait for a CPU'
+first 'runnable clang > 20% for 1s' '^of 24 tasks that wait for a CPU'
+first 'exits > 2x' '^of 24 tasks that wait for a CPU'
 "$strata" summary -f json vm | jq -e 'has("snapshots") | not' >/dev/null || fail "snapshots of none"
 # Two machines with disks of the same name.
 cp -r vm another

@@ -2,7 +2,7 @@
 """check.py STRATA [SEED...]: whether what Strata says of made machines is true. Each number that it prints is what really
 happened, or what it states as unknown contains that.
 
-check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it, or as text. A seed that fails is kept: check.py STRATA SEED runs it alone."""
+check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it, as raw pages, or as text. A seed that fails is kept: check.py STRATA SEED runs it alone."""
 
 import argparse
 import atexit
@@ -20,6 +20,7 @@ import kernel_files
 from lttng import LttngTrace
 import machine
 from perf_stream import PerfStream
+from raw_files import RawFiles
 from recording import Source
 from text_file import TextFile
 from truth import Difference
@@ -139,8 +140,29 @@ def make_xen(seed, path):
     return file, [f"Xen: {what} {file.gaps}"]
 
 
+def make_raw(seed, path):
+    """A kernel whose buffers were read one after the other."""
+    rng = random.Random(seed)
+    made = machine.Machine(rng, rng.randint(2, 4), 0, rng.randint(2, 6), rng.random() < 0.8)
+    begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
+    end = begin + rng.randint(15, 50) * machine.MILLI
+    made.run(end + machine.MILLI)
+    n_cpus = made.host.n_cpus
+    ends = [end] * n_cpus if rng.random() < 0.2 else [rng.randint(begin + 5 * machine.MILLI, end - 1) for _ in range(n_cpus)]
+    source = RawFiles(made.host, begin, end, ends)
+    if not made.has_waking:
+        source.drop("sched_waking")
+    for _ in range(rng.randint(0, 2)):
+        cpu = rng.randrange(n_cpus)
+        source.begin_late(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) // 2)))
+    source.write(path)
+    return source, [f"raw pages: {'tracing was off' if source.is_stopped else 'read one after the other'} {source.gaps}"]
+
+
 def make_file(seed, path, kind):
     """The same of a kernel that another tracer recorded: KIND is "perf", "lttng" or "text"."""
+    if kind == "raw":
+        return make_raw(seed, path)
     rng = random.Random(seed)
     # The text of ftrace is taken for a guest's.
     is_plain = kind == "text" and rng.random() < 0.4
@@ -149,17 +171,20 @@ def make_file(seed, path, kind):
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
     end = begin + rng.randint(15, 50) * machine.MILLI
     made.run(end + machine.MILLI)
-    source = (PerfStream(made.host, begin, end, rng.randint(200, 3000) * machine.MICRO) if kind == "perf" else
+    source = (PerfStream(made.host, begin, end, rng.randint(200, 3000) * machine.MICRO, rng.choice([0, rng.randint(1, 1500) * machine.MICRO])) if kind == "perf" else
               TextFile(made.host, begin, end, not is_plain, rng.randint(1, 300)) if kind == "text" else
               LttngTrace(made.host, begin, end))
     if not made.has_waking:
         source.drop("sched_waking")
-    what = rng.choice(["nothing", "loss", "loss", "late" if is_plain else "loss" if kind == "text" else "cut"])
+    what = rng.choice(["nothing", "loss", "loss", "late" if is_plain else "loss" if kind == "text" else "cut",
+                       *(["snapshot"] * 2 if kind == "lttng" else [])])
     for _ in range(rng.randint(1, 3) if what == "loss" else 0):
         cpu = rng.randrange(made.host.n_cpus)
         source.lose(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) - 2)), rng.randint(1, 4), rng.random() < 0.7)
     if what == "cut":
         source.cut(rng)
+    if what == "snapshot":
+        source.snapshot(rng)
     if what == "late":
         cpu = rng.randrange(made.host.n_cpus)
         source.begin_late(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) // 2)))
@@ -247,7 +272,7 @@ def check(strata, seed, kind, has_partitions):
             verbs.check_rate(strata, path, sources)
         elif kind == "two":
             words = check_together(strata, seed, path)
-        elif kind in ("perf", "lttng", "text"):
+        elif kind in ("perf", "lttng", "text", "raw"):
             source, words = make_file(seed, f"{path}/made", kind)
             verbs.check_all(strata, f"{path}/made", [source], False)
         else:
@@ -269,7 +294,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "text", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "text", "raw", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")

@@ -46,11 +46,19 @@ def tracing_data():
 
 
 class PerfStream(Source):
-    def __init__(self, kernel, begin, end, step):
-        self.step, self.cut_at = step, None
+    def __init__(self, kernel, begin, end, step, lag=0):
+        """LAG: perf switches its events off on one CPU after the other, each so much later."""
+        self.step, self.cut_at, self.lag = step, None, lag
         self.period, self.flags, self.tid = 1, 0, -1  # of the events, as perf was asked to record
         super().__init__(kernel, begin, end)
         self.facts["begins_apart"] = True  # on one CPU after the other
+
+    def make_pages(self):
+        return [self.pages_of([e for e in self.kernel.events if e.cpu == cpu and self.begin <= e.time < self.end_of(cpu)])
+                for cpu in range(self.kernel.n_cpus)]
+
+    def end_of(self, cpu):
+        return self.end - (self.kernel.n_cpus - 1 - cpu) * self.lag
 
     def pages_of(self, events):
         rounds = {}
@@ -110,6 +118,9 @@ class PerfStream(Source):
 
     def write(self, path):
         n_cpus = self.kernel.n_cpus
+        for cpu, blocks in enumerate(self.cpus):
+            if self.lag and blocks and not self.cut_at:
+                self.gaps.append(Gap(cpu, blocks[-1].events[-1].time, None))
         made = b"PERFILE2" + struct.pack("<Q", 16)
         for name in NAMES:
             attr = struct.pack("<IIQQQQQII", 2, 128, kernel_files.IDS[name], self.period, SAMPLE, READ_ID,

@@ -105,7 +105,7 @@ def check_exits(case):
     for (_, reason), spans in check_rows("exits", truth, rows, listed).items():
         what, row = f"exits {reason}", rows["exit", reason]
         if row["run"] is not None:
-            unknown = row["sum"] - row["run"] - row["wait"] - row["sleep"]
+            unknown = row["sum"] - sum(row[column] or 0 for column in ("run", "wait", "sleep"))
             require(unknown == row["unknown"], f"{what}: unknown", row)
             for column, names in (("run", ("running",)), ("wait", WAITS), ("sleep", SLEEPS)):
                 true = sum(overlap(truth.threads[s.pid].states, s.begin, s.end, names, truth.until) for s in spans)

@@ -348,7 +348,7 @@ static double cpu_lost(const struct coverage *coverage, const struct source_cove
     if (!has_cpu)
         since = MAX(since, cpu->last);
     else if (cpu->last != TIME_UNKNOWN && !origin_is_recorded_to_end(source->origin))
-        since = MIN(since, MAX(cpu->last, begin));
+        since = MIN(since, MAX(MAX(cpu->last, cpu->gap_end), begin));
     lost += since < end ? (double)end - (double)since : 0;
     if (from == 0 || !has_cpu || cpu->first == TIME_UNKNOWN || cpu->begins_lost)
         return lost;
@@ -426,8 +426,14 @@ static _cold_ void make_totals(const struct coverage *coverage, struct source_co
                            : ticks_between(totals->begin, totals->end);
     totals->lost = sum_lost(coverage, source, totals);
     totals->open_since = INT64_MAX;
-    for (unsigned i = 0; i < source->n_cpus; i++)
-        totals->open_since = MIN(totals->open_since, source->cpus[i].open_since);
+    for (unsigned i = 0; i < source->n_cpus; i++) {
+        const struct cpu_coverage *cpu = &source->cpus[i];
+
+        totals->open_since = MIN(totals->open_since, cpu->open_since);
+        if (i > 0 && cpu->last != TIME_UNKNOWN && cpu->last < totals->end &&
+            !origin_is_recorded_to_end(source->origin))
+            totals->open_since = MIN(totals->open_since, cpu->last + 1);
+    }
     for (unsigned i = source->n_gaps; i-- > 0;) {
         least = MIN(least, source->gaps[i].since);
         source->gaps[i].least_since = least;

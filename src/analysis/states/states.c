@@ -641,10 +641,10 @@ static void finish_source(struct state_source *source)
     if (source->incomplete)
         complete(source);
     doubt_wakeups(source);
-    if (source->is_xen && until < source->last) {
+    if (until < source->last)
         take_held(source, until, &source->counts.open);
+    if (source->is_xen && until < source->last)
         state_domains_lost(source, until, source->last);
-    }
     for (unsigned i = 0; i < source->n_cpus; i++) {
         struct state_cpu *cpu = &source->cpus[i];
 

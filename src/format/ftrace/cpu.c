@@ -41,6 +41,7 @@ struct ftrace_cpu {
     uint64_t page_offset; /* of the page in its file */
     int64_t seek_time;    /* no item before it is needed; INT64_MIN: all are */
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
+    int64_t end;          /* of its last event, found before; TIME_UNKNOWN: not known */
     struct earlier_pages earlier;
     struct held_item held[2]; /* the one before is lent */
     unsigned next_held;
@@ -71,6 +72,7 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
         .layout = *layout,
         .origin = &copy->origin,
         .keep_going = keep_going,
+        .end = TIME_UNKNOWN,
     };
     *ret_capture = capture;
     return 0;
@@ -302,6 +304,15 @@ static bool is_loss(const struct ftrace_cpu *cpu, unsigned number)
 {
     return number < cpu->n_items ? cpu->items[number].kind == ITEM_LOSS
                                  : cpu->lost_sync && !cpu->has_held;
+}
+
+/* Whether nothing follows, though other CPUs go on which were recorded for longer. */
+static bool ends_before_others(const struct ftrace_cpu *cpu)
+{
+    const struct ftrace_capture *capture = cpu->capture;
+
+    return cpu->finished && !cpu->has_held && cpu->end != TIME_UNKNOWN && cpu->end < capture->end &&
+           !origin_is_recorded_to_end(capture->origin);
 }
 
 /* Marks the item before item NUMBER, if that is a loss. */
@@ -546,6 +557,8 @@ static int cpu_next(struct source *source, const struct item **ret_items)
     note_loss(cpu, cpu->n_put);
     note_loss(cpu, cpu->n_items - 1);
     note_loss(cpu, cpu->n_items);
+    if (unlikely(ends_before_others(cpu)) && cpu->items[cpu->n_items - 1].kind == ITEM_EVENT)
+        cpu->items[cpu->n_items - 1].before_loss = true;
     *ret_items = cpu->items;
     return (int)cpu->n_items;
 }
@@ -630,6 +643,29 @@ static void note_begin(struct ftrace_cpu *cpu)
                   cpu->feed->is_late || ftrace_page_is_after_loss(&capture->layout, head));
 }
 
+/* When the CPU ends: after that, others may be recorded alone. */
+static void note_end(struct ftrace_cpu *cpu)
+{
+    struct ftrace_capture *capture = cpu->capture;
+    const struct ftrace_layout *layout = &capture->layout;
+    struct error error = {0};
+    _cleanup_free_ uint8_t *bytes = NULL;
+    uint64_t n = cpu->feed->peek ? cpu->feed->left(cpu->feed) : 0;
+    struct ftrace_record record;
+    struct ftrace_page page;
+    const char *what;
+
+    cpu->end = TIME_UNKNOWN;
+    bytes = n > 0 ? malloc(layout->size) : NULL;
+    if (!bytes || cpu->feed->peek(cpu->feed, n - 1, bytes, layout->size, &error) < 0 ||
+        ftrace_page_open(&page, layout, bytes, layout->size, &what) < 0)
+        return;
+    while (ftrace_page_next(&page, layout, &record) > 0)
+        ;
+    cpu->end = time_of(cpu, page.time);
+    capture->end = MAX(capture->end, cpu->end);
+}
+
 int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,
                     struct source **ret_source)
 {
@@ -663,6 +699,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
     error_clear(&cpu->source.error);
     note_begin(cpu);
+    note_end(cpu);
     *ret_source = &cpu->source;
     return 0;
 }

@@ -15,8 +15,9 @@ struct ftrace_capture {
     unsigned n_refs;
     struct kernel_events *events; /* a reference */
     struct ftrace_layout layout;
-    struct origin *origin;            /* in the catalogue */
-    uint64_t begin;                   /* when the first page of any CPU begins; 0: not known */
+    struct origin *origin; /* in the catalogue */
+    uint64_t begin;        /* when the first page of any CPU begins; 0: not known */
+    int64_t end;           /* when the last event of any CPU is; TIME_UNKNOWN: not known */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */
     struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */

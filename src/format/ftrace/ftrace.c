@@ -242,6 +242,19 @@ static int read_clock(const char *tree, struct clock *ret)
     return MIN(r, 0);
 }
 
+/* Whether tracing was off when the tree was copied, or is in a live one: what is read of its CPUs then is all that they had. 1: yes. */
+static int read_is_stopped(const char *tree)
+{
+    char *text = NULL;
+    size_t len = 0;
+    int r = read_optional(tree, "tracing_on", &text, &len);
+
+    if (r > 0)
+        r = len > 0 && text[0] == '0';
+    free(text);
+    return r;
+}
+
 /* When the first of the files begins; 0: it is not known, as of a pipe. */
 static uint64_t find_begin(struct raw_feed *const *feeds, unsigned n,
                            const struct ftrace_layout *layout)
@@ -295,6 +308,11 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         r = read_names(files->tree, events);
     if (r == 0)
         r = read_clock(files->tree, &origin.clock);
+    if (r == 0 && !files->is_recorded && files->n_raws > 1) {
+        r = read_is_stopped(files->tree);
+        origin.ends_apart = r == 0;
+        r = MIN(r, 0);
+    }
     if (r < 0) {
         kernel_events_unref(events);
         return error_set(error, r, files->tree, "%s", error_text(r));

@@ -9,6 +9,7 @@
  *   trace_clock                       the clock, the name in brackets
  *   saved_cmdlines                    names of tasks
  *   printk_formats                    constant strings that events point to
+ *   tracing_on                        0: tracing was off when the pages were read, so that all CPUs end at one time
  *   kallsyms, or proc/kallsyms        names of functions
  *
  * The files of pages are what a reader of `per_cpu/cpuN/trace_pipe_raw` gets, whole pages one after
@@ -35,6 +36,9 @@ struct ftrace_files {
     char *kallsyms; /* instead of the tree's own, or NULL */
     struct ftrace_raw *raws;
     unsigned n_raws;
+    /* A recorder wrote them, which says how far its CPUs are there. Otherwise, they were read one after the other: each CPU is known up
+     * to its last event, unless the tree says that tracing was off (its file tracing_on). */
+    bool is_recorded;
     /* Of the tree's events (base/reopen_cache.h); must outlive the sources; NULL: none. */
     struct reopen_cache *cache;
 };

@@ -310,6 +310,19 @@ static void note_no_end(struct perf_data *perf)
     perf->origin->kernel.origin.lost_uncounted = true;
 }
 
+/* Marks the last events of CPUs that end before others. Of what was lent before, it is not known any more. */
+static void note_ends(struct perf_data *perf, int64_t end)
+{
+    if (origin_is_recorded_to_end(&perf->origin->kernel.origin))
+        return;
+    for (unsigned i = 1; i < perf->n_cpus; i++) {
+        struct perf_cpu *cpu = &perf->cpus[i];
+
+        if (cpu->held && cpu->held->kind == ITEM_EVENT && cpu->last > perf->lent && cpu->last < end)
+            cpu->held->before_loss = true;
+    }
+}
+
 /* Adds what the CPUs counted and did not report otherwise, each by itself, or together, and what has no end. */
 int perf_handle_end(struct perf_data *perf)
 {
@@ -336,6 +349,8 @@ int perf_handle_end(struct perf_data *perf)
     for (unsigned i = 1; i < perf->n_cpus && r == 0 && perf->is_sampled; i++)
         if (perf->cpus[i].last != TIME_UNKNOWN)
             r = put_open_loss(perf, (int32_t)i - 1, MAX(perf->cpus[i].last, perf->lent));
+    if (r == 0)
+        note_ends(perf, end);
     return r == 0 && perf->ends_inside && perf->first_time != INT64_MAX ? put_unseen(perf) : r;
 }
 
