@@ -117,6 +117,24 @@ class LttngTrace(Source):
                 page.number -= n_pages
         self.gaps.append(Gap(cpu, pages[first - 1].events[-1].time, pages[first].events[0].time))
 
+    def snapshot(self, rng):
+        """Of each CPU, what its ring has is copied while others go on: it begins and ends at a time of its own."""
+        released = [rng.randint(0, len(pages) // 2) for pages in self.cpus]
+        if not any(released):
+            return
+        self.facts["begins_apart"] = True
+        for cpu, pages in enumerate(self.cpus):
+            del pages[:released[cpu]]
+            if not pages:
+                continue
+            end = rng.randint(pages[0].events[0].time + 1, self.end)
+            while len(pages) > 1 and pages[-1].events[0].time >= end:
+                del pages[-1]
+            last = pages[-1]
+            last.events = [event for event in last.events if event.time < end] or last.events[:1]
+            last.data, last.end = b"".join(record(event) for event in last.events), max(end, last.events[0].time)
+            self.gaps.append(Gap(cpu, last.events[-1].time, None))
+
     def cut(self, rng):
         cpu = rng.randrange(self.kernel.n_cpus)
         self.cut_cpu(cpu, rng.randint(1, max(1, len(self.cpus[cpu]) - 1)))

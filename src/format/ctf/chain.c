@@ -45,20 +45,35 @@ static int walk_first(struct ctf *c)
     return c->class ? ctf_walk_header(c, &cursor, c->class->decl->packet_context) : -EBADMSG;
 }
 
+/* Reads ahead up to where the header of the first packet ends. False: it says no CPU. */
+static bool hear_first(struct ctf *c)
+{
+    struct error error = {0};
+    size_t before;
+    int r;
+
+    c->content = UINT64_MAX;
+    do {
+        before = input_buffered(&c->in);
+        r = walk_first(c);
+    } while (r == -EAGAIN && input_refill(&c->in, &error) > 0 && input_buffered(&c->in) > before);
+    return r >= 0 && ctf_has(&c->heard, CTF_ROLE_CPU);
+}
+
+static void forget_first(struct ctf *c)
+{
+    c->heard = (struct ctf_heard){0};
+    c->class = NULL;
+    c->content = 0;
+}
+
 bool ctf_stream_identify(struct source *source, struct ctf_identity *ret)
 {
     struct ctf *c = container_of(source, struct ctf, source);
     const struct ctf_heard *heard = &c->heard;
-    struct error error = {0};
-    bool ok;
-    int r;
+    bool ok =
+        hear_first(c) && (ctf_has(heard, CTF_ROLE_BEGIN) || ctf_has(heard, CTF_ROLE_SEQUENCE));
 
-    c->content = UINT64_MAX;
-    do
-        r = walk_first(c);
-    while (r == -EAGAIN && input_refill(&c->in, &error) > 0);
-    ok = r >= 0 && ctf_has(heard, CTF_ROLE_CPU) &&
-         (ctf_has(heard, CTF_ROLE_BEGIN) || ctf_has(heard, CTF_ROLE_SEQUENCE));
     if (ok)
         *ret = (struct ctf_identity){
             .stream = c->class->decl->id,
@@ -66,10 +81,49 @@ bool ctf_stream_identify(struct source *source, struct ctf_identity *ret)
             .begin =
                 heard->values[ctf_has(heard, CTF_ROLE_BEGIN) ? CTF_ROLE_BEGIN : CTF_ROLE_SEQUENCE],
         };
-    c->heard = (struct ctf_heard){0};
-    c->class = NULL;
-    c->content = 0;
+    forget_first(c);
     return ok;
+}
+
+/* C is a stream of CPU. -ENOMEM. */
+static int add_to_cpu(struct ctf *c, int32_t cpu)
+{
+    struct ctf_trace *trace = c->trace;
+    struct ctf_cpu *of = trace->cpus;
+
+    while (of && of->cpu != cpu)
+        of = of->next;
+    if (!of) {
+        of = arena_alloc(&trace->catalogue->arena, sizeof *of);
+        if (!of)
+            return -ENOMEM;
+        *of = (struct ctf_cpu){.next = trace->cpus, .cpu = cpu};
+        trace->cpus = of;
+        trace->n_cpus++;
+    }
+    of->n_streams++;
+    c->of_cpu = of;
+    return 0;
+}
+
+int ctf_stream_note_begin(struct source *source)
+{
+    struct ctf *c = container_of(source, struct ctf, source);
+    const struct ctf_heard *heard = &c->heard;
+    bool has_cpu = hear_first(c);
+    int r = has_cpu ? add_to_cpu(c, (int32_t)heard->values[CTF_ROLE_CPU]) : 0;
+
+    if (has_cpu && ctf_has(heard, CTF_ROLE_BEGIN) && ctf_has(heard, CTF_ROLE_SEQUENCE) &&
+        heard->values[CTF_ROLE_SEQUENCE] > 0 &&
+        ctf_has_time(c->trace, heard->values[CTF_ROLE_BEGIN])) {
+        struct origin *origin = ctf_origin_of(c);
+
+        origin->lost_begin =
+            MAX(origin->lost_begin, ctf_to_ns(c->trace, heard->values[CTF_ROLE_BEGIN]));
+        origin->ends_apart = true;
+    }
+    forget_first(c);
+    return r;
 }
 
 int ctf_next_file(struct ctf *c)

@@ -39,6 +39,11 @@ struct ctf_identity {
 /* Reads ahead in SOURCE, a stream of ctf_stream_open() of which nothing was read. False: the packet does not say all of it. */
 bool ctf_stream_identify(struct source *source, struct ctf_identity *ret);
 
+/* Of SOURCE, of which nothing was read: if its first packet is not the first that its tracer made, as in a snapshot of a ring or where
+ * the oldest files were written again, its CPU begins at a time of its own (origin->lost_begin), and ends at one
+ * (origin->ends_apart). -ENOMEM. */
+int ctf_stream_note_begin(struct source *source);
+
 /* Turns metadata that is in packets, LEN bytes of TEXT, into the text alone, in its place; leaves text
  * as it is. -EBADMSG with ERROR. */
 int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error *error);

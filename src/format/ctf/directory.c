@@ -409,6 +409,8 @@ static int open_streams(struct opening *opening, const struct names *names, unsi
 
     for (unsigned i = 0; i < n && r >= 0; i++)
         r = open_directory(opening, &names[i], i == 0, error);
+    for (unsigned i = 0; i < opening->n && r >= 0; i++)
+        r = ctf_stream_note_begin(opening->sources[i]);
     /* A trace without events has one stream, an empty one: then it has an origin, and that is not an error. */
     if (r >= 0 && opening->n == 0) {
         r = input_open_memory(&in, "", 0, path);

@@ -52,8 +52,17 @@ struct ctf_origin {
     struct ctf_thread *threads[THREAD_BUCKETS];
 };
 
+/* A CPU of a tracer whose packets say their CPU: its streams of which not all was read. */
+struct ctf_cpu {
+    struct ctf_cpu *next;
+    int32_t cpu;
+    unsigned n_streams;
+};
+
 struct ctf_trace {
     struct ctf_origin *first; /* of what has no other */
+    struct ctf_cpu *cpus;
+    unsigned n_cpus; /* that have such streams */
     struct catalogue *catalogue;
     struct ctf_metadata metadata;
     struct ctf_layout layout;
@@ -95,6 +104,7 @@ struct ctf {
     struct source source; /* first: the source is the reader */
     struct input in;
     struct ctf_trace *trace;
+    struct ctf_cpu *of_cpu; /* NULL: its first packet says none, or all of it was read */
     const struct ctf_stream_class *class; /* of the packet at hand */
     bool keep_going;
     bool damaged; /* what follows is to be passed over */
@@ -178,6 +188,9 @@ static inline struct origin *ctf_origin_of(const struct ctf *c)
 {
     return c->class ? c->class->decl->origin : &c->trace->first->origin;
 }
+
+/* Whether Strata made it from another trace. */
+bool ctf_is_exported(const struct ctf_trace *trace);
 
 /* Goes on to the stream's next file: 1; 0: there is none; or a negative errno. */
 int ctf_next_file(struct ctf *c);

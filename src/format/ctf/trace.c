@@ -121,6 +121,11 @@ static bool is_exported(const struct ctf_metadata *m)
     return is_of(m, "strata-export");
 }
 
+bool ctf_is_exported(const struct ctf_trace *trace)
+{
+    return is_exported(&trace->metadata);
+}
+
 /* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata says. All else is
  * a VMM's, which LTTng-UST and libstrata trace. */
 static enum layer layer_of(const struct ctf_metadata *m)
