@@ -65,6 +65,14 @@ static bool has_keys(const struct diff_row *row, unsigned n_keys, const char *pa
     }
 }
 
+/* What the verdict on a change is, as the table's ? and ~. */
+static const char *verdict_text(enum diff_verdict verdict)
+{
+    return verdict == DIFF_UNKNOWN ? " (undecided: too few spans)"
+           : verdict == DIFF_SAME  ? " (not more than chance)"
+                                   : "";
+}
+
 bool diff_condition_check(struct diff_condition *condition, const char *analysis,
                           const struct diff *diff, struct text *out)
 {
@@ -88,7 +96,8 @@ bool diff_condition_check(struct diff_condition *condition, const char *analysis
         if (condition->is_below ? change >= condition->limit : change <= condition->limit)
             continue;
         is_met = true;
-        text_printf(out, "%+.1f%%\n", change * 100);
+        text_printf(out, "%+.1f%%%s\n", change * 100,
+                    verdict_text(row->tests[condition->metric].verdict));
     }
     return is_met;
 }

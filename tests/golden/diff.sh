@@ -191,6 +191,16 @@ status=0
 "$strata" diff -f json - xen.raw <xen.raw >found 2>err || fail "$(cat err)"
 cmp expected found || fail "standard input is another trace than the file"
 
+# A condition looks at the change, decided or not; the message says that it is not.
+case="--fail of an undecided change"
+head -n 9 a.log >few-a.log
+head -n 9 b.log >few-b.log
+status=0
+"$strata" diff --trace-events trace-events few-a.log few-b.log latency --fail 'latency.thread-pool.mean > +5%' >out 2>err || status=$?
+[ $status -eq 4 ] || fail "status $status: $(cat err)"
+grep -q '^thread-pool .*?' out || fail "it is decided: $(cat out)"
+grep -q ': +10\.0% (undecided: too few spans)$' err || fail "$(cat err)"
+
 case="threads by their names"
 "$strata" diff -f json vm vm sched >out 2>err || fail "$(cat err)"
 grep -q '"state": *"running"' out || fail "$(head -5 out)"
