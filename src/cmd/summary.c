@@ -93,7 +93,7 @@ static int print(struct summary_run *run, struct walk *walk)
 {
     const struct analysis_options *options = &run->options->common;
     struct findings findings;
-    int r = findings_find(&run->summary, &walk->reading.trace->clocks, &findings);
+    int r = findings_find(&run->summary, walk->reading.trace, &findings);
 
     if (r >= 0)
         r = findings_refine(&findings, walk->reading.trace);

@@ -10,12 +10,16 @@
 #include "analysis/exit_reasons.h"
 #include "analysis/io.h"
 #include "base/macro.h"
+#include "base/printable.h"
 #include "report/finding_builder.h"
 #include "report/print_result.h"
+#include "tracedir/manifest.h"
 
 /* From what share of time on something stands out, and how full a CPU that is busy is. */
 #define SHARE_MIN 0.05
 #define BUSY_MIN 0.9
+/* From what share of time on it is told that the machine stood still. */
+#define STANDSTILL_MIN 0.001
 /* A share of switches that are followed by other threads than they name. */
 #define CONTRADICTED_MIN 0.01
 /* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
@@ -80,6 +84,41 @@ static void find_contradictions(struct finder *finder)
                 found->n == 1 ? "is followed by another thread than it names"
                               : "are followed by other threads than they name");
     finder_add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
+}
+
+/* ---- machines that stood still ---- */
+
+/* The machine of SOURCE was WHAT for NS; DECIMALS of a second are known. */
+static void find_standstill(struct finder *finder, const struct manifest_source *source,
+                            uint64_t ns, const char *what, int decimals)
+{
+    int64_t length = source->ended.monotonic_ns - source->began.monotonic_ns;
+    double share = length > 0 ? MIN((double)ns / (double)length, 1) : 1;
+
+    if (ns == 0 || share < STANDSTILL_MIN)
+        return;
+    text_put_str(&finder->text, "the virtual machine ");
+    if (source->vmm->name)
+        text_printf_safe(&finder->text, "%s ", source->vmm->name);
+    text_printf(&finder->text, "was %s for %s%.*f s", what, decimals == 0 ? "some " : "", decimals,
+                (double)ns / 1e9);
+    if (length > 0)
+        text_printf(&finder->text, ", %.1f%% of the recording", share * 100);
+    text_put_str(&finder->text, ": it did nothing meanwhile");
+    finder_add(finder, NULL, NULL, NULL, share >= SHARE_MIN ? 3 + share : share, "info");
+}
+
+static void find_standstills(struct finder *finder, const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->n_manifests; i++)
+        for (unsigned j = 0; j < trace->manifests[i].n_sources; j++) {
+            const struct manifest_source *source = &trace->manifests[i].sources[j];
+
+            if (!source->vmm)
+                continue;
+            find_standstill(finder, source, source->vmm->stopped_ns, "stopped by a signal", 0);
+            find_standstill(finder, source, source->vmm->paused_ns, "paused", 3);
+        }
 }
 
 /* ---- CPUs ---- */
@@ -656,14 +695,15 @@ static int compare_weights(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-int findings_find(const struct summary *summary, const struct trace_clocks *clocks,
+int findings_find(const struct summary *summary, const struct trace *trace,
                   struct findings *ret_findings)
 {
     struct finder finder = {.summary = summary, .findings = ret_findings, .text = TEXT_IN_MEMORY};
 
     *ret_findings = (struct findings){0};
     find_losses(&finder);
-    find_wrong_clocks(&finder, clocks);
+    find_standstills(&finder, trace);
+    find_wrong_clocks(&finder, &trace->clocks);
     find_backward_times(&finder);
     find_contradictions(&finder);
     find_waiting_tasks(&finder, find_waiting_vcpus(&finder));

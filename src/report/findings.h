@@ -5,7 +5,7 @@
  * of it is unknown, by how much its durations may be wrong, and which command says more. */
 
 #include "analysis/summary.h"
-#include "trace/clocks.h"
+#include "trace/trace.h"
 
 #define FINDINGS_MAX 64
 
@@ -28,7 +28,7 @@ struct findings {
     int error; /* -ENOMEM */
 };
 
-/* CAUSAL: what causes and effects say of the clocks. SUMMARY has its results, and outlives FINDINGS. 0, -ENOMEM; findings_done() in any case. */
-int findings_find(const struct summary *summary, const struct trace_clocks *clocks,
+/* TRACE: what was summarized. SUMMARY has its results, and outlives FINDINGS. 0, -ENOMEM; findings_done() in any case. */
+int findings_find(const struct summary *summary, const struct trace *trace,
                   struct findings *ret_findings);
 void findings_done(struct findings *findings);

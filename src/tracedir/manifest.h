@@ -19,7 +19,7 @@
  *         "vmm": {"pid": 4711, "name": "web7", "uuid": "…", "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
- *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
+ *                 "paused_ns": 5, "stopped_ns": 5, "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
  *         "files": {"xen/trace.raw": 81920, "xen/events": 4711},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…}, "came": {…},
  *         "lost": 5, "lost_at_end": 2, "lost_uncounted": true, "complete": true, "pid_filter": true, "problems": ["…"]}],
@@ -152,6 +152,9 @@ struct manifest_vmm {
     unsigned n_command, n_threads;
     const char
         *exit; /* how it ended: "status 1", "killed by signal 9"; NULL: not, as far as was seen */
+    /* How long, until the recording ended, the machine was paused, and its process was stopped by a signal (looked at each second).
+     * 0: not, or not known. */
+    uint64_t paused_ns, stopped_ns;
     const char *qmp; /* while it is recorded, the path of a socket for its monitor */
 };
 

@@ -290,6 +290,8 @@ static const struct manifest_vmm *get_vmm(struct reader *reader, const json_t *o
     vmm->accelerator = get_string(reader, json, "accelerator");
     vmm->command = get_strings(reader, json, "command", &vmm->n_command);
     vmm->threads = get_threads(reader, json, &vmm->n_threads);
+    vmm->paused_ns = (uint64_t)get_number(reader, json, "paused_ns", INT64_MAX);
+    vmm->stopped_ns = (uint64_t)get_number(reader, json, "stopped_ns", INT64_MAX);
     vmm->exit = get_string(reader, json, "exit");
     vmm->qmp = get_string(reader, json, "qmp");
     return vmm;

@@ -171,6 +171,8 @@ static int set_vmm(json_t *object, const struct manifest_vmm *vmm)
         r |= set_strings(json, "command", vmm->command, vmm->n_command);
     if (vmm->n_threads)
         r |= set_threads(json, vmm->threads, vmm->n_threads);
+    r |= set_number(json, "paused_ns", (int64_t)vmm->paused_ns);
+    r |= set_number(json, "stopped_ns", (int64_t)vmm->stopped_ns);
     r |= set_string(json, "exit", vmm->exit);
     r |= set_string(json, "qmp", vmm->qmp);
     return json_object_set_new(object, "vmm", json) | r;

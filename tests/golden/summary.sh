@@ -100,6 +100,13 @@ finds 'of the read requests of 254,0 (guest), 1 of 100 takes 2.08ms or more, the
 finds "waits most, 89.2%; for 9% of its waits, Strata's own threads ran (the cost of recording); who ran for 45% of them is unknown; "
 "$strata" sched --who --layer host --pid 7797 -f json vm | jq -e '.recorder | .own_ns / .wait_ns > 0.09 and .own_ns / .wait_ns < 0.1 and
     .unknown_ns / .wait_ns > 0.445 and .unknown_ns / .wait_ns < 0.455' >out || fail "sched --who says something else"
+# A machine that stood still says more than how idle its CPUs were.
+cp -r vm still
+jq '(.sources[] | select(.vmm)) |= (.vmm.stopped_ns = (.ended.monotonic_ns - .began.monotonic_ns) / 4 | .vmm.stopped_ns |= floor)' \
+    vm/trace.json >still/trace.json
+check still
+head -n 1 findings | grep -q '^the virtual machine was stopped by a signal for some [0-9]* s, 25\.0% of the recording: it did nothing meanwhile$' ||
+    fail "not first: $(cat findings)"
 # Where the rate of the guest's clock is not known otherwise than by two exchanges, the stage kick is shorter than its error.
 mkdir vague
 cp -r vm/* vague

@@ -70,6 +70,8 @@ static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *
         .n_command = self->settings.n_command,
         .threads = self->monitor.threads,
         .n_threads = self->monitor.n_threads,
+        .paused_ns = final ? qemu_paused_ns(self) : 0,
+        .stopped_ns = final ? qemu_stopped_ns(self) : 0,
         .exit = qemu_exit_text(self, entry->exit, sizeof entry->exit),
         .qmp = final ? NULL : self->control,
     };

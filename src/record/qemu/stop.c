@@ -354,6 +354,23 @@ static void note_resets(struct qemu_recorder *self)
                          monitor->resets, s, ago);
 }
 
+uint64_t qemu_stopped_ns(const struct qemu_recorder *self)
+{
+    const struct qemu_monitor *monitor = &self->monitor;
+    uint64_t ended = (uint64_t)self->ended.monotonic_ns;
+
+    return monitor->halted_ns + (monitor->is_halted ? ended - MIN(monitor->halted_at, ended) : 0);
+}
+
+uint64_t qemu_paused_ns(const struct qemu_recorder *self)
+{
+    const struct qemu_monitor *monitor = &self->monitor;
+    uint64_t ended = (uint64_t)self->ended.monotonic_ns;
+    bool is_last = !monitor->is_migrated && qemu_monitor_stands_still(monitor, ended);
+
+    return monitor->paused_ns + (is_last ? ended - MIN(monitor->pause.stopped, ended) : 0);
+}
+
 static void note_pauses(struct qemu_recorder *self)
 {
     const struct qemu_monitor *monitor = &self->monitor;
@@ -364,17 +381,12 @@ static void note_pauses(struct qemu_recorder *self)
                          "the virtual machine stood still %u time%s, for %.3f seconds in all: its "
                          "guest recorded nothing meanwhile",
                          n, n == 1 ? "" : "s", (double)monitor->paused_ns / (double)NSEC_PER_SEC);
-    if (monitor->n_halts > 0) {
-        uint64_t ended = (uint64_t)self->ended.monotonic_ns;
-        uint64_t ns =
-            monitor->halted_ns + (monitor->is_halted ? ended - MIN(monitor->halted_at, ended) : 0);
-
+    if (monitor->n_halts > 0)
         recorder_problem(&self->recorder,
                          "QEMU's process was stopped by a signal %u time%s, for some %.0f seconds "
                          "in all: its machine did nothing meanwhile",
                          monitor->n_halts, monitor->n_halts == 1 ? "" : "s",
-                         (double)ns / (double)NSEC_PER_SEC);
-    }
+                         (double)qemu_stopped_ns(self) / (double)NSEC_PER_SEC);
     note_resets(self);
     if (monitor->is_migrated && !monitor->is_paused)
         recorder_problem(&self->recorder,

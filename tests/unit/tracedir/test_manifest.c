@@ -100,6 +100,8 @@ static void test_round_trip(void **state)
         .pid = 11,
         .name = "web,7",
         .uuid = "11111111-1111-1111-1111-111111111117",
+        .paused_ns = 17022000000,
+        .stopped_ns = 4000000000,
         .program = "/usr/bin/qemu",
         .version = "7.2.22",
         .accelerator = "tcg",
@@ -211,6 +213,8 @@ static void test_round_trip(void **state)
     assert_int_equal(source->vmm->pid, 11);
     assert_string_equal(source->vmm->name, "web,7");
     assert_string_equal(source->vmm->uuid, "11111111-1111-1111-1111-111111111117");
+    assert_int_equal(source->vmm->paused_ns, 17022000000);
+    assert_int_equal(source->vmm->stopped_ns, 4000000000);
     assert_string_equal(source->vmm->program, "/usr/bin/qemu");
     assert_string_equal(source->vmm->version, "7.2.22");
     assert_string_equal(source->vmm->accelerator, "tcg");
