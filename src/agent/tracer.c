@@ -169,8 +169,8 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
 
             *ret_hint = "that kernel's events are listed in /sys/kernel/tracing/available_events";
             return error_set(error, -ENOENT, "", "the kernel has no event '%s'%s%.*s%s%s", pattern,
-                             near ? "; did you mean '" : "", *rest ? (int)len : INT_MAX,
-                             near ? near : "", near ? rest : "", near ? "'" : "");
+                             near ? " (did you mean '" : "", *rest ? (int)len : INT_MAX,
+                             near ? near : "", near ? rest : "", near ? "'?)" : "");
         }
     }
     return 0;
