@@ -77,6 +77,8 @@ struct analysis {
      * of `sched` how many are not asked for; and what these are called, "spans" if NULL. */
     uint64_t left_out;
     const char *left_out_name;
+    const char *
+        left_out_of; /* "known to be of one machine": what none of them is; NULL: of what --by asks for */
     /* How many of what rows count no --cpu selects, as their CPU is not known; and what one of these is called, "span" if NULL. */
     uint64_t unplaced;
     const char *unplaced_name;

@@ -416,6 +416,9 @@ static void count_left_out(struct sched *sched)
     sched->analysis.left_out_name = sched->options.by == SCHED_BY_CPU      ? "CPUs"
                                     : sched->options.by == SCHED_BY_DOMAIN ? "domains"
                                                                            : "threads";
+    sched->analysis.left_out_of = sched->options.by == SCHED_BY_VM ? "known to be of one machine"
+                                  : sched->options.by == SCHED_BY_VCPU ? "known to run one vCPU"
+                                                                       : NULL;
     sched->analysis.left_out = 0;
     for (unsigned i = 0; i < sched->counted->n_rows; i++)
         sched->analysis.left_out += !sched_row_is_shown(sched, sched->counted->rows[i]);

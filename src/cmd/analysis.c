@@ -283,7 +283,8 @@ static void report_left_out(const struct analysis_options *options, const struct
                     (int)text_len(&selected), selected.start);
     }
     if (text_len(&text) == 0)
-        text_put_literal(&text, "of what --by asks for");
+        text_put_str(&text,
+                     analysis->left_out_of ? analysis->left_out_of : "of what --by asks for");
     if (!text.error)
         cli_error("none of the %" PRIu64 " %s is %.*s", analysis->left_out,
                   analysis->left_out_name ? analysis->left_out_name : "spans", (int)text_len(&text),

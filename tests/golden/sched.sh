@@ -218,7 +218,9 @@ assert row["run_unknown"] == 0 and abs(row["guest"] - guest) <= 4 and abs(row["v
 END
 
 "$strata" sched --by vcpu guest >out 2>err || fail "$(cat err)"
-grep -q '^strata: none of the [0-9]* threads is of what --by asks for$' err || fail "$(cat err)"
+grep -q '^strata: none of the [0-9]* threads is known to run one vCPU$' err || fail "$(cat err)"
+"$strata" sched --by vm guest >out 2>err || fail "$(cat err)"
+grep -q '^strata: none of the [0-9]* threads is known to be of one machine$' err || fail "$(cat err)"
 
 # So it is of a part of the trace, and the parts add up: of a run that reaches out of it, what was within.
 case="the parts of what a vCPU ran in a part of the trace"
