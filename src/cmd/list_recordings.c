@@ -32,6 +32,9 @@ struct recordings {
 
 /* ---- Recordings ---- */
 
+/* Of a recording's sources, in its line. */
+#define SOURCES_SHOWN_MAX 5u
+
 static void note_recorded(struct recordings *recordings, pid_t pid, const char *trace)
 {
     struct recorded *bigger =
@@ -129,16 +132,19 @@ static void set_recording_remark(struct table *table, const struct registry_reco
 {
     struct text *cell = table_cell(table, LIST_REMARK);
     const struct passwd *user;
-    bool any = false;
+    unsigned n = 0;
 
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         if (manifest_source_has_ended(&manifest->sources[i]))
             continue;
-        if (any)
-            text_put_str(cell, ", ");
-        put_source(cell, &manifest->sources[i]);
-        any = true;
+        if (n < SOURCES_SHOWN_MAX) {
+            text_put_str(cell, n > 0 ? ", " : "");
+            put_source(cell, &manifest->sources[i]);
+        }
+        n++;
     }
+    if (n > SOURCES_SHOWN_MAX)
+        text_printf(cell, " and %u more", n - SOURCES_SHOWN_MAX);
     if (*recording->limit) {
         text_put_str(cell, "; keeps ");
         text_put_str(cell, recording->limit);

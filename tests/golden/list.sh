@@ -107,6 +107,16 @@ kill -TERM $recorder
 wait $recorder || true
 [ -z "$("$strata" list | grep " $work/program")" ] || fail "it is there still"
 
+# A recording of many machines has a line that can be read.
+case="many sources"
+mkdir -p many run/strata-record-aaaaaa
+seq 100 | jq -n '{format: "strata-trace", version: 1, sources: [inputs | {name: "guest-web\(.)", kind: "ftrace", layer: "guest",
+    path: "guest-web\(.)", clock: {name: "local"}}]}' >many/trace.json
+printf '%s\n%s' $$ "$work/many" >run/strata-record-aaaaaa/recording
+flock run/strata-record-aaaaaa "$strata" list >out
+grep -q "$work/many.* guest guest-web1, guest guest-web2, .*guest guest-web5 and 95 more" out || fail "$(cut -c1-300 out)"
+rm -r run/strata-record-aaaaaa
+
 say_skipped() {
     [ -z "$skipped" ] || {
         echo "list: SKIPPED in part: ${skipped#; }" >&2
