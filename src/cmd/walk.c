@@ -230,10 +230,14 @@ static void report_unmatched(void *arg, const char *pattern)
     const char *name = colon ? colon + 1 : pattern + (pattern[0] == '-');
     const char *near = seen->names ? suggest_pattern(name, seen->names) : NULL;
 
-    if (near)
+    if (strpbrk(pattern, " =<>"))
+        cli_error("no event %s matches '%s': --event has names and patterns; 'strata sql' has "
+                  "conditions",
+                  seen->where, pattern);
+    else if (near)
         cli_error("no event %s matches '%s'; did you mean '%s'?", seen->where, pattern, near);
     else
-        cli_error("no event %s matches '%s'", seen->where, pattern);
+        cli_error("no event %s matches '%s'; 'strata stat' lists the events", seen->where, pattern);
 }
 
 /* Returns whether there is such a pattern. */

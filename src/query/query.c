@@ -118,7 +118,11 @@ void query_note_losses(struct query *query, const struct trace *trace, struct lo
 static int put_syntax_error(const char *message, const char *near, const char *sql, int offset,
                             const char *name, unsigned line, struct error *error)
 {
-    const char *quote = near ? "'?" : "", *hint = near ? "; did you mean '" : "";
+    bool is_table = strncmp(message, "no such table", 13) == 0;
+    const char *quote = near ? "'?" : "";
+    const char *hint = near       ? "; did you mean '"
+                       : is_table ? "; 'SELECT name FROM class' lists the events"
+                                  : "";
     const char *start = sql;
 
     near = near ? near : "";

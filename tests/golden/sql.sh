@@ -77,7 +77,7 @@ refuse() {
 refuse '^strata: -c:2: column 8: no such column: x$' -c '
 SELECT x FROM source' boot.trace
 refuse '^strata: -c:1: column 8: near "FROM": syntax error$' -c 'SELECT FROM' boot.trace
-refuse '^strata: -c: no such table: guest_nothing$' -c 'SELECT * FROM guest_nothing' boot.trace
+refuse '^strata: -c: no such table: guest_nothing; .SELECT name FROM class. lists the events$' -c 'SELECT * FROM guest_nothing' boot.trace
 refuse "^strata: -c: no such table: spn; did you mean 'span'?$" -c 'SELECT * FROM spn' boot.trace
 refuse "^strata: -c: no such table: vmm_pci_cfg_reed; did you mean 'vmm_pci_cfg_read'?$" -c 'SELECT * FROM vmm_pci_cfg_reed' boot.trace
 refuse 'percentile(x, p): p is from 0 to 100' -c 'SELECT percentile(id, 101) FROM source' boot.trace

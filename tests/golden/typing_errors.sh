@@ -144,7 +144,10 @@ says 0 "strata: no event in the trace matches 'bkl_root_*'; did you mean 'blk_ro
     report -e 'bkl_root_*' trace.simpletrace
 says 0 "strata: no event in the trace matches 'attach'; did you mean 'blk_root_attach'?" \
     report -e attach trace.simpletrace
-says 0 "strata: no event in the trace matches 'vmm:qqqqqqqqqqqq'" report -e vmm:qqqqqqqqqqqq trace.simpletrace
+says 0 "strata: no event in the trace matches 'vmm:qqqqqqqqqqqq'; 'strata stat' lists the events" \
+    report -e vmm:qqqqqqqqqqqq trace.simpletrace
+says 0 "strata: no event in the trace matches 'blk_root_attach: child == 1': --event has names and patterns; 'strata sql' has conditions" \
+    report -e 'blk_root_attach: child == 1' trace.simpletrace
 
 # A directory that is no trace: what it is, and which traces lie in it.
 mkdir -p empty text all/deep/er
