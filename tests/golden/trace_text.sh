@@ -453,7 +453,7 @@ printf '00003313 00000001 0000025267d6626a type: 275\n\n' >hex.txt
 printf '# tracer: nop\n#\n\0233\0\0\001\0\0\0jb\326gR\002\0\0type: 275\n' >bin.txt
 for name in raw raw2 hex bin; do
     ! "$strata" report $name.txt >out 2>err || fail "$name: it is read"
-    grep -q "^strata: $name.txt: the tracer's option ${name%2} wrote it, .*; 'echo 0 >/sys/kernel/tracing/options/${name%2}' and read the trace again$" err ||
+    grep -q "^strata: $name.txt: text with the tracer's option ${name%2} is not read, .*; 'echo 0 >/sys/kernel/tracing/options/${name%2}' and read the trace again$" err ||
         fail "$name: $(cat err)"
 done
 
