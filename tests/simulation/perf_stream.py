@@ -119,7 +119,7 @@ class PerfStream(Source):
     def write(self, path):
         n_cpus = self.kernel.n_cpus
         for cpu, blocks in enumerate(self.cpus):
-            if self.lag and blocks and not self.cut_at:
+            if blocks and not self.cut_at:
                 self.gaps.append(Gap(cpu, blocks[-1].events[-1].time, None))
         made = b"PERFILE2" + struct.pack("<Q", 16)
         for name in NAMES:

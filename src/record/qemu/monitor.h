@@ -34,22 +34,22 @@ struct qemu_monitor {
     unsigned n_threads, room;
     char version[128];
     char shutdown[64];    /* the reason, of the event SHUTDOWN */
-    unsigned resets;      /* of the machine, since it began; … */
-    uint64_t first_reset; /* … when the first of the last QEMU resets that are one was … */
+    uint64_t first_reset; /* when the first of the last QEMU resets that are one was, … */
     unsigned n_at_once;   /* … and how many these are */
+    unsigned resets;      /* of the machine, since it began */
     unsigned n_halts; /* how often its process was stopped by a signal, looked at each second: … */
-    uint64_t halted_at; /* … since when it is, and … */
-    uint64_t
-        halted_ns; /* … how long it was before. The machine stands still then, and QEMU cannot say so */
     bool is_halted;
     bool is_traced;           /* at the last look, another process held it by ptrace; … */
+    bool is_paused;           /* QEMU says so */
     uint64_t traced_cpu_time; /* … and its CPU time then */
-    bool is_paused;
+    uint64_t halted_at;       /* … since when it is, and … */
+    uint64_t
+        halted_ns; /* … how long it was before. The machine stands still then, and QEMU cannot say so */
+    uint64_t began_to_run;   /* the machine, by the first RESUME; 0: none came */
+    uint64_t next_status;    /* when to ask for the status again, while it migrates */
     bool wants_status;       /* send query-status when it is idle: why it is paused */
     bool is_migrating;       /* sends the rest of it: its status is asked for again */
     bool is_migrated;        /* its guest runs in another QEMU now */
-    uint64_t began_to_run;   /* the machine, by the first RESUME; 0: none came */
-    uint64_t next_status;    /* when to ask for the status again, while it migrates */
     struct qemu_pause pause; /* the last one */
     unsigned n_pauses;       /* including one that has not ended … */
     uint64_t paused_ns;      /* … and their total time, of those that have ended */

@@ -274,7 +274,7 @@ static void a_port_that_serves_another_is_noticed(void **state)
     /* As a QEMU does that was given a name in its working directory. */
     snprintf(address.sun_path, sizeof address.sun_path, "%s", strrchr(path, '/') + 1);
     before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    *strrchr(strcpy(folder, path), '/') = '\0';
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(fchdir(before), 0);
