@@ -190,9 +190,9 @@ int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_o
                           ctx->path);
     if (left_out->threads == LEFT_OUT_SWITCHES)
         return trace_note(ctx->trace,
-                          "%s: %u of %u switches do not follow from the previous one: others "
-                          "were left out (perf record --filter, trace-cmd record -f) or lost; what "
-                          "threads and CPUs did is unknown",
+                          "%s: CPUs go on to another thread %u times without a switch (%u are "
+                          "there): others were left out (perf record --filter, trace-cmd record "
+                          "-f) or lost; what threads and CPUs did is unknown",
                           ctx->path, left_out->n_broken, left_out->n_switches);
     if (left_out->threads == LEFT_OUT_UNSURE)
         return trace_note(ctx->trace,

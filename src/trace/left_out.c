@@ -45,8 +45,8 @@ struct class_role {
 struct seen_cpu {
     bool has_events;
     bool is_after_switch; /* its last event was a switch, or one of the thread that left */
-    bool has_switch;      /* … and since then no event of another thread than it names */
     int32_t from, to;
+    int32_t runs; /* the thread that should have the next event; PID_UNKNOWN: not known */
     unsigned points;
     int64_t named; /* when it had enough points */
     int64_t first, last, switched;
@@ -69,7 +69,8 @@ struct search {
     struct map threads; /* by number: struct seen_thread */
     int32_t recent_pid;
     struct seen_thread *recent;
-    struct map pairs; /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
+    struct map pairs;  /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
+    struct map breaks; /* L5: whose events follow each other without a switch, in the same way */
     unsigned n_switches;
     unsigned n_unfollowed; /* of these: an event of another thread follows */
     unsigned
@@ -139,21 +140,24 @@ static struct seen_thread *get_thread(struct search *search, int32_t pid)
     return thread;
 }
 
+/* Whether thread PID may be selected by L3. */
 static bool has_own(const struct search *search, int32_t pid)
 {
     const struct seen_thread *thread = map_get(&search->threads, thread_key(pid));
 
-    return thread && thread->has_own;
+    return thread && thread->has_own && pid != IDLE_THREAD;
 }
 
-/* L3. */
-static int note_pair(struct search *search, int32_t pid, int32_t other)
+static uint64_t pair_key(int32_t pid, int32_t other)
 {
-    uint64_t pair = (uint64_t)(uint32_t)pid << 32 | (uint32_t)other;
+    return ((uint64_t)(uint32_t)pid << 32 | (uint32_t)other) + 1;
+}
 
-    if (pid == PID_UNKNOWN || pid == other || map_get(&search->pairs, pair + 1))
+static int note_pair(struct search *search, struct map *pairs, int32_t pid, int32_t other)
+{
+    if (pid == PID_UNKNOWN || pid == other || map_get(pairs, pair_key(pid, other)))
         return 0;
-    return map_put(&search->pairs, pair + 1, search);
+    return map_put(pairs, pair_key(pid, other), search);
 }
 
 /* The CPU of NUMBER was named by an event at TIME. */
@@ -194,19 +198,21 @@ static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int6
 /* L5. CPU has an event of thread PID, or a switch from it. */
 static int check_thread(struct search *search, struct seen_cpu *cpu, int32_t pid, bool is_switch)
 {
-    struct seen_thread *to, *other;
+    struct seen_thread *thread, *other;
+    int32_t runs = cpu->runs;
 
-    if (!cpu->has_switch || pid == cpu->to || pid == PID_UNKNOWN || cpu->to == PID_UNKNOWN ||
-        (pid == cpu->from && !is_switch))
+    if (pid == PID_UNKNOWN || (pid == cpu->from && cpu->runs == cpu->to && !is_switch))
         return 0;
-    cpu->has_switch = false;
+    cpu->runs = pid;
+    if (runs == PID_UNKNOWN || pid == runs || runs == IDLE_THREAD)
+        return 0;
     search->n_unfollowed++;
-    to = get_thread(search, cpu->to);
-    other = to ? get_thread(search, pid) : NULL;
+    thread = get_thread(search, runs);
+    other = thread ? get_thread(search, pid) : NULL;
     if (!other)
         return -ENOMEM;
-    to->is_between = other->is_between = true;
-    return 0;
+    thread->is_between = other->is_between = true;
+    return note_pair(search, &search->breaks, runs, pid);
 }
 
 /* ITEM is an event of its thread; IS_OF_TWO: as in struct class_role. */
@@ -234,14 +240,16 @@ static int put_event(struct search *search, const struct item *item)
 
     if (!role || note_thread(search, item, role->is_of_two) < 0)
         return -ENOMEM;
-    if (role->is_of_two &&
-        note_pair(search, item->pid, (int32_t)item_value(item, (unsigned)role->second).i) < 0)
+    if (role->is_of_two && note_pair(search, &search->pairs, item->pid,
+                                     (int32_t)item_value(item, (unsigned)role->second).i) < 0)
         return -ENOMEM;
     if (item->cpu < 0 || item->cpu >= (int32_t)LEFT_OUT_CPUS)
         return 0;
     cpu = &search->cpus[item->cpu];
-    if (!cpu->has_events)
+    if (!cpu->has_events) {
         cpu->first = item->time;
+        cpu->from = cpu->to = cpu->runs = PID_UNKNOWN;
+    }
     cpu->last = item->time;
     cpu->has_events = true;
     if (follow(search, cpu, item->pid, item->time, role->kind == ROLE_SWITCH) < 0)
@@ -252,12 +260,11 @@ static int put_event(struct search *search, const struct item *item)
                      role->kind == ROLE_SWITCH) < 0)
         return -ENOMEM;
     if (role->kind == ROLE_SWITCH) {
-        cpu->has_switch = true;
         search->n_switches++;
         cpu->is_after_switch = true;
         cpu->switched = item->time;
         cpu->from = (int32_t)item_value(item, (unsigned)role->first).i;
-        cpu->to = (int32_t)item_value(item, (unsigned)role->second).i;
+        cpu->to = cpu->runs = (int32_t)item_value(item, (unsigned)role->second).i;
         search->n_foreign += item->pid != cpu->from && item->pid != PID_UNKNOWN;
     } else if (role->kind != ROLE_OTHER) {
         name_cpu(search, item_value(item, (unsigned)role->first).i,
@@ -270,8 +277,10 @@ static int put_event(struct search *search, const struct item *item)
 static void put_loss(struct search *search, const struct item *item)
 {
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
-        if (item->cpu == CPU_UNKNOWN || item->cpu == (int32_t)i)
-            search->cpus[i].is_after_switch = search->cpus[i].has_switch = false;
+        if (item->cpu == CPU_UNKNOWN || item->cpu == (int32_t)i) {
+            search->cpus[i].is_after_switch = false;
+            search->cpus[i].runs = PID_UNKNOWN;
+        }
 }
 
 static int look_through(struct search *search, struct source *source, unsigned max)
@@ -321,6 +330,8 @@ static void count_broken(const struct search *search, struct broken *ret)
     while (map_next(&search->threads, &iter, &key, &value)) {
         const struct seen_thread *thread = value;
 
+        if (key == thread_key(IDLE_THREAD) && thread->has_events)
+            continue; /* L6 */
         ret->n += thread->broken;
         ret->refuted += thread->refuted;
         if (!thread->has_events) {
@@ -367,21 +378,35 @@ static bool is_between(const struct search *search, int32_t pid)
     return thread && thread->is_between;
 }
 
-/* L5. */
-static bool lacks_switches(const struct search *search)
+/* Whether thread PID switches to or from the idle thread, or wakes it: it would be the selected one of the two. */
+static bool meets_idle(const struct search *search, int32_t pid)
+{
+    return map_get(&search->pairs, pair_key(IDLE_THREAD, pid)) ||
+           map_get(&search->pairs, pair_key(pid, IDLE_THREAD));
+}
+
+/* L5: whether both threads of a pair of PAIRS are selected, if any threads are. */
+static bool are_both_selected(const struct search *search, const struct map *pairs,
+                              bool (*is_selected)(const struct search *search, int32_t pid))
 {
     size_t iter = 0;
     uint64_t key;
     void *value;
 
-    if (search->n_foreign > search->n_switches / 2 ||
-        search->n_unfollowed < MAX(search->n_switches / UNFOLLOWED_PART, BROKEN_MIN))
-        return false;
-    while (map_next(&search->pairs, &iter, &key, &value))
-        if (is_between(search, (int32_t)((key - 1) >> 32)) &&
-            is_between(search, (int32_t)(key - 1)))
+    while (map_next(pairs, &iter, &key, &value))
+        if (is_selected(search, (int32_t)((key - 1) >> 32)) &&
+            is_selected(search, (int32_t)(key - 1)))
             return true;
     return false;
+}
+
+/* L5. */
+static bool lacks_switches(const struct search *search)
+{
+    return search->n_switches >= SWITCHES_MIN && search->n_foreign <= search->n_switches / 2 &&
+           search->n_unfollowed >= MAX(search->n_switches / UNFOLLOWED_PART, BROKEN_MIN) &&
+           (are_both_selected(search, &search->pairs, is_between) ||
+            are_both_selected(search, &search->breaks, meets_idle));
 }
 
 /* L4. */
@@ -462,6 +487,7 @@ int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
     map_done(&search->roles);
     map_done(&search->threads);
     map_done(&search->pairs);
+    map_done(&search->breaks);
     arena_done(&search->arena);
     free(search);
     return r;

@@ -17,8 +17,11 @@
  *      that is so of one switch of twenty, such threads are on their CPUs for a tenth of the time, or the idle thread is one of them.
  *
  *  L5  Switches themselves are left out, as by a filter of events (perf record --filter, trace-cmd record -f) or by losses that nothing
- *      tells, where one switch of twenty, three at least, is followed by an event of another thread than it names, and no choice of
- *      threads explains that: two of these threads switch to or wake each other. No state follows from switches that are there.
+ *      tells, where one switch of twenty, three at least of eight, is followed by an event of another thread than it names, or a CPU without a
+ *      switch has events of changing threads as often, and no choice of threads explains that: two of these threads switch to or wake
+ *      each other, or both switch to or from the idle thread. No state follows from switches that are there.
+ *  L6  The idle thread is not selected, and its switches are left out for another reason: some kernels record none from it on some CPUs.
+ *      What follows it says nothing, unless it has no event at all.
  *
  * A selection that leaves no such trace is not found. Found as well is when the last CPU that has events begins. */
 
@@ -43,7 +46,7 @@ struct left_out {
     int64_t
         last_begin; /* that of the CPU that begins last; 0: there is one CPU at most, or there are no switches */
     unsigned n_switches,
-        n_broken; /* after which the CPU has an event of another thread than the switch names; by L5: at any time before the next one */
+        n_broken; /* after which the CPU has an event of another thread than the switch names; by L5: how often its threads change without a switch */
 };
 
 #define LEFT_OUT_CPUS 1024u
