@@ -70,7 +70,7 @@ class Questions(unittest.TestCase):
         for target in (['clickhouse', '--url', cls.server.url + '/traces'],
                        ['parquet', '-o', f'{cls.fleet}/trace-{len(os.listdir(cls.fleet))}']):
             if target[0] == 'clickhouse' or not duckdb.missing():
-                subprocess.run([STRATA, 'export', '--host', host, *options, '--to', *target, path], check=True,
+                subprocess.run([STRATA, 'export', '--host-name', host, *options, '--to', *target, path], check=True,
                                stderr=subprocess.PIPE)
 
     @classmethod

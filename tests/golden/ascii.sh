@@ -41,7 +41,7 @@ for verb in $verbs; do
     merge) run merge -o merged "$disk" "$kvm" ;;
     record) run record -o none -- ./no-such-script ;;
     sql) run sql 'SELECT * FROM event LIMIT 3' "$disk" ;;
-    top) run top -b -n 1 "$kvm" ;;
+    top) run top --batch --iterations 1 "$kvm" ;;
     # What these print is tested elsewhere, or is for programs.
     agent | collect | ctl | exits | export | gen | info | irq | recover | report | sched | serve | stat | summary | view) ;;
     *) fail "what of $verb is looked at?" ;;

@@ -152,10 +152,15 @@ def check_names(mine, text):
             sys.exit(f"{field} is called {name}, but the report says: {text}")
 
 
+def is_unknown(mark):
+    """What a CPU does is not known from then on: its data end before the others'. No event says so."""
+    return mark.kind == "B" and mark.name == "unknown" and not mark.args
+
+
 def check_slices(marks):
     """Slices nest on their tracks. Yields the marks; counts."""
     open_slices = {}
-    seen = {"slices": 0, "cut": {}, "open": 0, "instants": 0, "counters": 0, "flows": {}}
+    seen = {"slices": 0, "cut": {}, "open": 0, "instants": 0, "counters": 0, "flows": {}, "unknown": []}
     last = {}
     kept = []
     for mark in marks:
@@ -173,6 +178,8 @@ def check_slices(marks):
             if mark.kind == "B":
                 open_slices[key] = open_slices.get(key, 0) + 1
                 seen["slices"] += 1
+                if is_unknown(mark):
+                    seen["unknown"].append([mark.track[0], mark.ns])
             else:
                 assert open_slices.get(key, 0) > 0, f"{key}: an end without a begin at {mark.ns}"
                 open_slices[key] -= 1
@@ -193,6 +200,8 @@ def events_of(marks):
         if mark.name == "lost" and "cause" in fields:
             since = mark.ns if mark.kind == "B" else None
             yield {"lost": fields.get("lost"), "since_ns": since, "cause": fields["cause"]}
+            continue
+        if is_unknown(mark):
             continue
         if mark.kind == "i":
             name = mark.name

@@ -30,6 +30,9 @@ seen '.slices == 2 and .open == 0 and .cut == {}'
 # What runs, interrupts, system calls, with losses.
 compare local
 seen '.slices > 5000 and .cut["the thread ends"] > 0 and .cut["events were lost"] > 0'
+# The data of CPU 1 end before those of CPU 0.
+end=$("$strata" report -f json local 2>err | jq -s 'map(select(.cpu == 1 and .event)) | last.time_ns')
+seen ".unknown == [[\"CPU 1\", $end]]"
 # Nothing ends them: but for the first of each thread, which could not be known, they are events. Before all CPUs begin, each may
 # have ended on another CPU.
 compare tsc -e 'sys_enter*' --from 22276146618

@@ -20,7 +20,7 @@ ROWS = 400000 # of one event: four row groups
 
 def export(name, path, *options, host='h'):
     directory = os.path.join(work.name, name)
-    subprocess.run([STRATA, 'export', '--to', 'parquet', '--host', host, '-o', directory, *options, path], check=True,
+    subprocess.run([STRATA, 'export', '--to', 'parquet', '--host-name', host, '-o', directory, *options, path], check=True,
                    stderr=subprocess.PIPE)
     return directory
 

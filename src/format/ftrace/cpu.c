@@ -616,6 +616,16 @@ static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_
         origin->lost_begin = MAX(origin->lost_begin, time);
 }
 
+/* A page could not be read, by R; without ERROR, the page is cut, which reading finds. */
+static void note_failed_peek(struct ftrace_cpu *cpu, int r, const struct error *error)
+{
+    if (!error->code)
+        return;
+    cpu->source.error = *error;
+    cpu->result = r;
+    cpu->finished = true;
+}
+
 /* When the CPU begins. A buffer that went round has lost what came before its first page, and a file that is shorter than the
  * recorder wrote may have. */
 static void note_begin(struct ftrace_cpu *cpu)
@@ -632,38 +642,45 @@ static void note_begin(struct ftrace_cpu *cpu)
     if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0)
         return;
     r = cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error);
-    if (r < 0 && error.code) { /* else the page is cut, which reading finds */
-        cpu->source.error = error;
-        cpu->result = r;
-        cpu->finished = true;
-    }
-    if (r < 0)
+    if (r < 0) {
+        note_failed_peek(cpu, r, &error);
         return;
+    }
     note_begin_at(cpu, load_u64_swap(head, capture->layout.swap),
                   cpu->feed->is_late || ftrace_page_is_after_loss(&capture->layout, head));
 }
 
-/* When the CPU ends: after that, others may be recorded alone. */
-static void note_end(struct ftrace_cpu *cpu)
+/* When the CPU ends: after that, others may be recorded alone. 0, -ENOMEM. */
+static int note_end(struct ftrace_cpu *cpu)
 {
     struct ftrace_capture *capture = cpu->capture;
     const struct ftrace_layout *layout = &capture->layout;
     struct error error = {0};
     _cleanup_free_ uint8_t *bytes = NULL;
-    uint64_t n = cpu->feed->peek ? cpu->feed->left(cpu->feed) : 0;
+    uint64_t n = cpu->feed->peek && !cpu->finished ? cpu->feed->left(cpu->feed) : 0;
     struct ftrace_record record;
     struct ftrace_page page;
     const char *what;
+    int r;
 
     cpu->end = TIME_UNKNOWN;
-    bytes = n > 0 ? malloc(layout->size) : NULL;
-    if (!bytes || cpu->feed->peek(cpu->feed, n - 1, bytes, layout->size, &error) < 0 ||
-        ftrace_page_open(&page, layout, bytes, layout->size, &what) < 0)
-        return;
+    if (n == 0)
+        return 0;
+    bytes = malloc(layout->size);
+    if (!bytes)
+        return -ENOMEM;
+    r = cpu->feed->peek(cpu->feed, n - 1, bytes, layout->size, &error);
+    if (r < 0) {
+        note_failed_peek(cpu, r, &error);
+        return 0;
+    }
+    if (ftrace_page_open(&page, layout, bytes, layout->size, &what) < 0)
+        return 0;
     while (ftrace_page_next(&page, layout, &record) > 0)
         ;
     cpu->end = time_of(cpu, page.time);
     capture->end = MAX(capture->end, cpu->end);
+    return 0;
 }
 
 int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,
@@ -699,7 +716,10 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
     error_clear(&cpu->source.error);
     note_begin(cpu);
-    note_end(cpu);
+    if (note_end(cpu) < 0) {
+        source_free(&cpu->source);
+        return -ENOMEM;
+    }
     *ret_source = &cpu->source;
     return 0;
 }
