@@ -361,7 +361,7 @@ def resumed(tracefs, work):
         check(h.status[cpu]["pages_sent"] == h.next_page[cpu], "pages are missing that no gap shows")
         check(missing == 0 or h.gaps > 0, f"CPU {cpu}: {missing} markers are missing without a gap")
     # An id that is not its own.
-    fails(h.resume, errno.ESTALE, "is over", Wrong(h))
+    fails(h.resume, errno.ESTALE, "has ended", Wrong(h))
     instance.leave()
     agent.end()
     none_left(tracefs, agent)
