@@ -357,12 +357,12 @@ void options_help(const struct command *command, FILE *out)
     size_t len = 0;
     FILE *memory = open_memstream(&text, &len);
 
-    if (!memory) {
-        put_help(command, out);
-        return;
-    }
-    put_help(command, memory);
-    if (fclose(memory) == 0)
+    if (memory)
+        put_help(command, memory);
+    /* glibc's fclose() does not report that it had no memory for the end. */
+    if (memory && fclose(memory) == 0 && text)
         output_put(out, text, len);
+    else /* no memory for it: as it is */
+        put_help(command, out);
     free(text);
 }
