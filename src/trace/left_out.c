@@ -72,9 +72,9 @@ struct search {
     struct map pairs;  /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
     struct map breaks; /* L5: whose events follow each other without a switch, in the same way */
     unsigned n_switches;
-    unsigned n_unfollowed; /* of these: an event of another thread follows */
+    unsigned n_unfollowed; /* L5: how often a CPU goes on to another thread without a switch */
     unsigned
-        n_foreign; /* of these, by another thread than they name: numbers are those of a container, or of processes */
+        n_foreign; /* switches by another thread than they name: numbers are those of a container, or of processes */
     int64_t first, last;
     struct clock clock;
 };
@@ -173,7 +173,7 @@ static void name_cpu(struct search *search, int64_t number, unsigned points, int
     cpu->points += cpu->points < POINTS_ENOUGH ? points : 0;
 }
 
-/* L2. CPU has an event of thread PID at TIME. */
+/* L2. CPU has an event of thread PID at TIME. Only the first one after a switch counts, by the thread that the switch names. */
 static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int64_t time,
                   bool is_switch)
 {
@@ -195,7 +195,7 @@ static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int6
     return 0;
 }
 
-/* L5. CPU has an event of thread PID, or a switch from it. */
+/* L5. CPU has an event of thread PID, or a switch from it. Each change counts, also on a CPU without a switch. */
 static int check_thread(struct search *search, struct seen_cpu *cpu, int32_t pid, bool is_switch)
 {
     struct seen_thread *thread, *other;
