@@ -12,11 +12,13 @@
     F(code_free)              \
     F(compile)                \
     F(get_error_message)      \
+    F(get_ovector_pointer)    \
     F(match)                  \
     F(match_context_create)   \
     F(match_context_free)     \
     F(match_data_create)      \
     F(match_data_free)        \
+    F(pattern_info)           \
     F(set_heap_limit)         \
     F(set_match_limit)
 

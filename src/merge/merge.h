@@ -18,8 +18,8 @@
  * Each step returns 0 or a negative errno with `error`. -EINVAL: the traces or the configuration do not fit together.
  * What the user should know besides is in `notes`. Nothing is printed. Not thread-safe. */
 
-#include "analysis/common_events.h"
 #include "base/strings.h"
+#include "merge/common_events.h"
 #include "timeline/clock_fit.h"
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
@@ -33,7 +33,7 @@ struct merge_config {
     /* Options for opening each trace. `events` may contain NAME=FILE, a file for the source NAME only;
      * `host_time` is ignored. */
     struct trace_options open;
-    struct strings syncs;     /* rules of analysis/common_events.h */
+    struct strings syncs;     /* rules of merge/common_events.h */
     struct strings layers;    /* NAME=LAYER */
     struct strings tsc;       /* NAME[=OFFSET[*RATIO]] */
     struct strings same_host; /* NAME */

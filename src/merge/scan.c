@@ -89,6 +89,10 @@ static int scan_items(struct merge *merge, unsigned i, const struct item *items,
                 error_set(&merge->error, r, source->path,
                           "more than %zu events match '%s'; name fewer by --sync", MATCH_MAX,
                           sides[j]->side->event);
+            if (r == -ETIMEDOUT)
+                error_set(&merge->error, r, source->path,
+                          "'%s' takes too long to match a text of '%s'; simplify it",
+                          sides[j]->side->text, sides[j]->side->event);
         }
     }
     return r == -ENOMEM ? merge_no_memory(merge) : r;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "event/program.h"
+#include "libraries/regex.h"
 #include "serve/numbering.h"
-#include "serve/pattern.h"
 #include "serve/tsp/tsp.h"
 
 #define LINES_MAX 5000
@@ -66,7 +66,7 @@ struct lines {
     int64_t index, time, count;
     unsigned columns[COLUMNS]; /* in the order of the answer */
     unsigned n_columns;
-    struct pattern *patterns[COLUMNS];
+    struct regex *patterns[COLUMNS];
     bool searches, backwards; /* searches: begins at the first that matches */
     /* The answer's: */
     uint64_t first;
@@ -76,7 +76,7 @@ struct lines {
 static void lines_done(struct lines *lines)
 {
     for (unsigned i = 0; i < COLUMNS; i++)
-        pattern_free(lines->patterns[i]);
+        regex_free(lines->patterns[i]);
 }
 
 static int bad(struct exchange *x, const char *what)
@@ -128,7 +128,7 @@ static int read_patterns(struct exchange *x, json_t *expressions, struct lines *
             return bad(x, "table_search_expressions is not a map from columns to expressions");
         if (lines->patterns[column])
             return bad(x, "table_search_expressions has a column twice");
-        r = pattern_compile(pattern, &lines->patterns[column], &error);
+        r = regex_compile(pattern, &lines->patterns[column], &error);
         if (r == -EINVAL)
             return bad(x, error.what);
         if (r < 0)
@@ -220,8 +220,8 @@ static int matches(const struct lines *lines, const struct item *item)
             continue;
         put_cell(lines->x, item, (enum column)i, &text);
         r = text.error ? text.error
-                       : pattern_matches(lines->patterns[i], text.start ? text.start : "",
-                                         text_len(&text));
+                       : regex_match(lines->patterns[i], text.start ? text.start : "",
+                                     text_len(&text), NULL, 0);
         text_done(&text);
         if (r <= 0)
             break;

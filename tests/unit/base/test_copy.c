@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and directories copied as they are (base/copy.h), and what the user says of common events
- * (analysis/common_events.h). */
+/* Files and directories copied as they are (base/copy.h). */
 #include "cmocka_all.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/common_events.h"
 #include "base/copy.h"
 #include "base/input.h"
 #include "base/macro.h"
@@ -125,49 +123,6 @@ static void dirs(void **state)
     assert_int_equal(copy_dir(in_place("none"), in_place("never"), &all, &error), -ENOENT);
 }
 
-static void parses(const char *given, const char *a, const char *a_text, const char *b,
-                   const char *b_text, bool ordered)
-{
-    struct common_sync sync;
-    struct error error = {0};
-
-    if (common_sync_parse(given, &sync, &error) < 0)
-        fail_msg("%s: %s", given, error.what);
-    assert_string_equal(sync.a.event, a);
-    assert_string_equal(sync.b.event, b);
-    assert_string_equal(sync.a.text ? sync.a.text : "-", a_text);
-    assert_string_equal(sync.b.text ? sync.b.text : "-", b_text);
-    assert_int_equal(sync.ordered, ordered);
-    common_sync_done(&sync);
-}
-
-static void refuses(const char *given, const char *why)
-{
-    struct common_sync sync;
-    struct error error = {0};
-
-    assert_int_equal(common_sync_parse(given, &sync, &error), -EINVAL);
-    if (!strstr(error.what, why))
-        fail_msg("%s: %s", given, error.what);
-}
-
-static void what_users_say(void **state)
-{
-    parses("guest:print~MARK = vmm:marker", "guest:print", "MARK", "vmm:marker", "-", false);
-    parses("a<b", "a", "-", "b", "-", true);
-    parses("  a ~ x=1 <  b~y<2 ", "a", "x=1", "b", "y<2", true);
-    parses("a~(x) < b~(\\d+)", "a", "(x)", "b", "(\\d+)", true);
-    refuses("a", "requires");
-    refuses("", "requires");
-    refuses("a=b=c", "requires");
-    refuses("= b", "names no event");
-    refuses("a: = b", "names no event");
-    refuses("a~[ = b", "regular expression");
-    refuses("a~(x) = b", "one side only");
-    refuses("a~(x) = b~(x)(y)", "1 parentheses in one TEXT and 2 in the other");
-    refuses("a~(1)(2)(3)(4)(5)(6)(7)(8)(9) = b", "more than 8");
-}
-
 /* A file of a MiB that was released, some bytes, a hole between, and one at the end. */
 static void holes(void **state)
 {
@@ -249,7 +204,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(holes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_with_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(released_before_the_first_read, set_up, tear_down),
-        cmocka_unit_test(what_users_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

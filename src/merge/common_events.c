@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/common_events.h"
+#include "merge/common_events.h"
 
 #include <string.h>
 
@@ -41,51 +41,15 @@ static char *trimmed(const char *s, size_t len)
     return strndup(s, len);
 }
 
-/* PATTERN for regcomp(): replaces \d, which POSIX lacks but many users write. */
-static char *posix_pattern(const char *pattern)
-{
-    struct text text = TEXT_IN_MEMORY;
-    bool in_brackets = false;
-
-    for (const char *p = pattern; *p; p++) {
-        if (p[0] == '[')
-            in_brackets = true;
-        else if (p[0] == ']')
-            in_brackets = false;
-        if (p[0] == '\\' && p[1] == 'd') {
-            text_put_str(&text, in_brackets ? "0-9" : "[0-9]");
-            p++;
-        } else if (p[0] == '\\' && p[1]) {
-            text_put(&text, p++, 2);
-        } else {
-            text_put_char(&text, *p);
-        }
-    }
-    text_put_char(&text, '\0');
-    if (text.error) {
-        text_done(&text);
-        return NULL;
-    }
-    return text.start;
-}
-
 static int compile(struct common_side *side, struct error *error)
 {
-    _cleanup_free_ char *pattern = posix_pattern(side->text);
-    char why[128];
-    int r;
+    int r = regex_compile(side->text, &side->regex, error);
 
-    if (!pattern)
-        return error_set(error, -ENOMEM, NULL, "out of memory");
-    r = regcomp(&side->regex, pattern, REG_EXTENDED);
-    if (r != 0) {
-        regerror(r, &side->regex, why, sizeof why);
-        return error_set(error, r == REG_ESPACE ? -ENOMEM : -EINVAL, NULL,
-                         "'%.100s' is not a regular expression: %s", side->text, why);
-    }
-    side->n_groups = side->regex.re_nsub;
+    if (r < 0)
+        return r;
+    side->n_groups = regex_groups(side->regex);
     if (side->n_groups > GROUPS_MAX) {
-        regfree(&side->regex);
+        regex_free(side->regex);
         return error_set(error, -EINVAL, NULL, "more than %d parentheses in '%.100s'", GROUPS_MAX,
                          side->text);
     }
@@ -94,8 +58,7 @@ static int compile(struct common_side *side, struct error *error)
 
 static void side_done(struct common_side *side)
 {
-    if (side->text)
-        regfree(&side->regex);
+    regex_free(side->regex);
     free(side->text);
     free(side->event);
     *side = (struct common_side){0};
@@ -144,7 +107,7 @@ int common_sync_parse(const char *given, struct common_sync *ret_sync, struct er
                       "has parentheses in the TEXT of one side only; both must enclose what "
                       "identifies an event");
     if (r >= 0 && sync.a.n_groups != sync.b.n_groups)
-        r = error_set(error, -EINVAL, NULL, "has %zu parentheses in one TEXT and %zu in the other",
+        r = error_set(error, -EINVAL, NULL, "has %u parentheses in one TEXT and %u in the other",
                       sync.a.n_groups, sync.b.n_groups);
     if (r < 0) {
         common_sync_done(&sync);
@@ -210,15 +173,15 @@ static bool is_number(const char *s, size_t len, uint64_t *ret)
 }
 
 /* What is in the parentheses, as it is compared. */
-static int put_groups(struct common_events *marks, const char *text, const regmatch_t *groups,
-                      struct occurrence *occurrence)
+static int put_groups(struct common_events *marks, const char *text,
+                      const struct regex_range *groups, struct occurrence *occurrence)
 {
     struct text key = TEXT_IN_MEMORY;
     int r = -ENOMEM;
 
-    for (size_t i = 1; i <= marks->side->n_groups; i++) {
-        const char *s = groups[i].rm_so >= 0 ? text + groups[i].rm_so : "";
-        size_t len = groups[i].rm_so >= 0 ? (size_t)(groups[i].rm_eo - groups[i].rm_so) : 0;
+    for (unsigned i = 1; i <= marks->side->n_groups; i++) {
+        const char *s = text + groups[i].from;
+        size_t len = groups[i].to - groups[i].from;
         uint64_t v;
 
         if (i > 1)
@@ -238,27 +201,32 @@ static int put_groups(struct common_events *marks, const char *text, const regma
     return r;
 }
 
-/* 1: the text is one that is looked for, and OCCURRENCE gets it; 0; -ENOMEM. */
+/* 1: the text is one that is looked for, and OCCURRENCE gets it; 0; -ENOMEM; -ETIMEDOUT. */
 static int look_at_text(struct common_events *marks, const struct item *item,
                         struct occurrence *occurrence)
 {
-    regmatch_t groups[GROUPS_MAX + 1] = {{0}};
+    struct regex_range groups[GROUPS_MAX + 1] = {{0}};
+    const struct common_side *side = marks->side;
     struct text *text = &marks->text;
     size_t from = 0, len;
+    int r;
 
     text->next = text->start;
     item_put_text(item, text);
-    text_put_char(text, '\0');
     if (text->error)
         return text->error;
-    len = text_len(text) - 1;
-    if (marks->side->text) {
-        if (regexec(&marks->side->regex, text->start, marks->side->n_groups + 1, groups, 0) != 0)
-            return 0;
-        if (marks->side->n_groups)
-            return put_groups(marks, text->start, groups, occurrence) < 0 ? -ENOMEM : 1;
-        from = (size_t)groups[0].rm_so;
-        len = (size_t)(groups[0].rm_eo - groups[0].rm_so);
+    len = text_len(text);
+    if (side->text) {
+        r = regex_match(side->regex, text->start ? text->start : "", len, groups,
+                        side->n_groups + 1);
+        if (r <= 0)
+            return r;
+        if (side->n_groups)
+            return put_groups(marks, text->start ? text->start : "", groups, occurrence) < 0
+                       ? -ENOMEM
+                       : 1;
+        from = groups[0].from;
+        len = groups[0].to - from;
     }
     occurrence->text = arena_strndup(&marks->arena, text->start + from, len);
     occurrence->len = (uint32_t)len;

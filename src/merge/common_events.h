@@ -8,22 +8,21 @@
  *            | SIDE " < " SIDE       the first one happened before the second
  *     SIDE  := [SOURCE ":"] EVENT ["~" TEXT]
  *
- * EVENT is a pattern of event names, as for -e. TEXT is a POSIX extended regular expression (with \d
- * for a digit) that must match somewhere in the text that a report prints after the event's name. What
- * parentheses in it enclose identifies an event: numbers by their value, however they are written. */
-
-#include <regex.h>
+ * EVENT is a pattern of event names, as for -e. TEXT is a regular expression (libraries/regex.h) that must
+ * match somewhere in the text that a report prints after the event's name. What parentheses in it
+ * enclose identifies an event: numbers by their value, however they are written. */
 
 #include "base/arena.h"
 #include "base/text.h"
 #include "event/item.h"
+#include "libraries/regex.h"
 #include "timeline/event_match.h"
 
 struct common_side {
     char *event; /* as given, with "SOURCE:" or "GROUP:" before it */
     char *text;  /* NULL: any */
-    regex_t regex;
-    size_t n_groups; /* in parentheses */
+    struct regex *regex;
+    unsigned n_groups; /* in parentheses */
 };
 
 struct common_sync {
@@ -55,6 +54,7 @@ struct common_events {
 
 /* EVENT is that of the side, without its source; SIDE and EVENT must outlive MARKS. */
 void common_init(struct common_events *marks, const struct common_side *side, const char *event);
-/* Adds the matches among N items of a trace, in order. -ENOMEM; -E2BIG: more than MATCH_MAX match. */
+/* Adds the matches among N items of a trace, in order. -ENOMEM; -E2BIG: more than MATCH_MAX match; -ETIMEDOUT: TEXT
+ * takes too long on one. */
 int common_look(struct common_events *marks, const struct item *items, unsigned n);
 void common_done(struct common_events *marks);
