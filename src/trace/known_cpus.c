@@ -202,8 +202,10 @@ int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_o
     return 0;
 }
 
-void known_begins_set(struct origin *origin, const struct left_out *left_out)
+void known_bounds_set(struct origin *origin, const struct left_out *left_out)
 {
+    /* Without switches, a CPU may have nothing to record for long. */
+    origin->ends_apart |= left_out->last_begin != 0;
     if (!origin->threads_only)
         origin->lost_begin = MAX(origin->lost_begin, left_out->last_begin);
 }

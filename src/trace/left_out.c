@@ -459,6 +459,9 @@ static void judge(const struct search *search, struct left_out *ret)
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
         if (search->cpus[i].points >= POINTS_NAMED)
             cpu_set_add(&ret->named, i);
+    for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
+        if (search->cpus[i].has_events)
+            cpu_set_add(&ret->with_events, i);
     judge_threads(search, ret);
     if ((ret->threads != LEFT_OUT_NONE && ret->threads != LEFT_OUT_UNSURE) ||
         search->n_switches < SWITCHES_MIN)

@@ -41,6 +41,7 @@ struct left_out {
     struct cpu_set
         named; /* threads were put on these CPUs, whether they have events or not; below LEFT_OUT_CPUS */
     struct cpu_set cpus; /* of these, by L1 */
+    struct cpu_set with_events;
     enum left_out_threads threads;
     int64_t first; /* time of the first event; TIME_UNKNOWN: there is none */
     int64_t

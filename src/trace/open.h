@@ -79,9 +79,9 @@ int known_cpus_lose(struct open_ctx *ctx, const struct origin *origin,
                     const struct cpu_set *missing, int64_t time);
 /* Notes that threads were left out of the origins from FIRST on, by LEFT_OUT, and marks these, unless none were. -ENOMEM. */
 int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_out *left_out);
-/* Of ORIGIN, of perf record -a, which enables its events on one CPU after the other: until the last one begins, by LEFT_OUT, threads may
- * have run unseen. */
-void known_begins_set(struct origin *origin, const struct left_out *left_out);
+/* Of ORIGIN, of perf record -a, which enables and disables its events on one CPU after the other: until the last one begins, by LEFT_OUT,
+ * threads may have run unseen, and each CPU is known up to its last event. */
+void known_bounds_set(struct origin *origin, const struct left_out *left_out);
 /* Adds a source without items to CTX. -ENOMEM. */
 int open_nothing(struct open_ctx *ctx);
 /* Adds a loss of unknown size after the last item of the last of ctx's sources; where it has none, at the begin of the recording.

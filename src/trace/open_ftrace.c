@@ -196,9 +196,7 @@ int open_perf_data(struct open_ctx *ctx, struct error *error)
     r = perf_data_open(&in, ctx->path, &ctx->trace->catalogue, &ctx->reader, &source, error);
     if (r < 0)
         return r;
-    known_begins_set(ctx->trace->catalogue.origins[first_origin], &left_out);
-    /* It disables them the same way. Without events of switches, a CPU may have nothing to record for long. */
-    ctx->trace->catalogue.origins[first_origin]->ends_apart = left_out.last_begin != 0;
+    known_bounds_set(ctx->trace->catalogue.origins[first_origin], &left_out);
     r = open_ctx_add(ctx, source);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }
@@ -228,6 +226,7 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct left_out left_out = {0};
+    struct origin *origin;
     struct source *source;
     int r = find_left_out(ctx, &left_out);
 
@@ -236,10 +235,17 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
+    origin = ctx->trace->catalogue.origins[first_origin];
     kernel_text_leave_out(source, &left_out.cpus, left_out.threads == LEFT_OUT_SELECTED);
     /* Of perf script; the texts of ftrace are taken for a guest's. */
-    if (ctx->trace->catalogue.origins[first_origin]->layer == LAYER_HOST)
-        known_begins_set(ctx->trace->catalogue.origins[first_origin], &left_out);
+    if (origin->layer == LAYER_HOST)
+        known_bounds_set(origin, &left_out);
+    if (origin->ends_apart)
+        r = kernel_text_find_ends(source, &left_out.with_events, error);
+    if (r < 0) {
+        source_free(source);
+        return r;
+    }
     r = open_ctx_add(ctx, source);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }

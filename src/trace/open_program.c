@@ -86,7 +86,8 @@ int open_ctf_dir(struct open_ctx *ctx, struct error *error)
         /* Of perf (format/ctf/trace.c). */
         if (origin->lost_uncounted && find_left_out(ctx, dirs, &options, &left_out) < 0)
             return error_set(error, -ENOMEM, NULL, "out of memory");
-        known_begins_set(origin, &left_out);
+        if (ctf_is_of_perf(origin))
+            known_bounds_set(origin, &left_out);
         if (known_threads_note(ctx, first_origin, &left_out) < 0 ||
             known_cpus_note(ctx, &left_out.cpus) < 0 ||
             known_cpus_lose(ctx, origin, &left_out.cpus, left_out.first) < 0)

@@ -15,9 +15,10 @@ check kvm $(seq 9) 502 226140660 189479428 274107778
 check xen 1 2 103
 check xen --partitions 11
 check perf 3 4 13 21 287601563
+check perf-ctf 4 5 8 9
 check lttng 3 5 6 8 4074
 check raw 1 2 8
-check text 1 2 5
+check text 1 2 5 9 10 12
 check clock 3 5 9
 check rate 1 2 3 4 5 6
 check two 7 11 14

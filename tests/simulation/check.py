@@ -2,7 +2,7 @@
 """check.py STRATA [SEED...]: whether what Strata says of made machines is true. Each number that it prints is what really
 happened, or what it states as unknown contains that.
 
-check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it, as raw pages, or as text. A seed that fails is kept: check.py STRATA SEED runs it alone."""
+check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf (also converted to CTF) or LTTng records it, as raw pages, or as text. A seed that fails is kept: check.py STRATA SEED runs it alone."""
 
 import argparse
 import atexit
@@ -17,7 +17,7 @@ import tempfile
 
 from disk import VmmFile
 import kernel_files
-from lttng import LttngTrace
+from lttng import LttngTrace, PerfCtf
 import machine
 from perf_stream import PerfStream
 from raw_files import RawFiles
@@ -160,23 +160,26 @@ def make_raw(seed, path):
 
 
 def make_file(seed, path, kind):
-    """The same of a kernel that another tracer recorded: KIND is "perf", "lttng" or "text"."""
+    """The same of a kernel that another tracer recorded: KIND is "perf", "perf-ctf", "lttng" or "text"."""
     if kind == "raw":
         return make_raw(seed, path)
     rng = random.Random(seed)
     # The text of ftrace is taken for a guest's.
     is_plain = kind == "text" and rng.random() < 0.4
     made = machine.Machine(rng, rng.randint(1, 4), 0 if is_plain else rng.choice([0, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8,
-                           kind != "lttng" and not is_plain and rng.random() < 0.5)
+                           kind not in ("lttng", "perf-ctf") and not is_plain and rng.random() < 0.5)
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
     end = begin + rng.randint(15, 50) * machine.MILLI
     made.run(end + machine.MILLI)
+    lag = random.Random(seed + 1).choice([0, *[random.Random(seed).randint(1, 1500) * machine.MICRO] * 2])
     source = (PerfStream(made.host, begin, end, rng.randint(200, 3000) * machine.MICRO, rng.choice([0, rng.randint(1, 1500) * machine.MICRO])) if kind == "perf" else
-              TextFile(made.host, begin, end, not is_plain, rng.randint(1, 300)) if kind == "text" else
+              TextFile(made.host, begin, end, not is_plain, rng.randint(1, 300), lag) if kind == "text" else
+              PerfCtf(made.host, begin, end, lag) if kind == "perf-ctf" else
               LttngTrace(made.host, begin, end))
     if not made.has_waking:
         source.drop("sched_waking")
-    what = rng.choice(["nothing", "loss", "loss", "late" if is_plain else "loss" if kind == "text" else "cut",
+    # perf's CTF does not tell losses.
+    what = "nothing" if kind == "perf-ctf" else rng.choice(["nothing", "loss", "loss", "late" if is_plain else "loss" if kind == "text" else "cut",
                        *(["snapshot"] * 2 if kind == "lttng" else [])])
     for _ in range(rng.randint(1, 3) if what == "loss" else 0):
         cpu = rng.randrange(made.host.n_cpus)
@@ -272,7 +275,7 @@ def check(strata, seed, kind, has_partitions):
             verbs.check_rate(strata, path, sources)
         elif kind == "two":
             words = check_together(strata, seed, path)
-        elif kind in ("perf", "lttng", "text", "raw"):
+        elif kind in ("perf", "perf-ctf", "lttng", "text", "raw"):
             source, words = make_file(seed, f"{path}/made", kind)
             verbs.check_all(strata, f"{path}/made", [source], False)
         else:
@@ -294,7 +297,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "text", "raw", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "perf-ctf", "lttng", "text", "raw", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")

@@ -1,9 +1,10 @@
-"""What LTTng writes of a made machine: a trace in CTF 1.8, with a stream for each CPU."""
+"""What LTTng writes of a made machine: a trace in CTF 1.8, with a stream for each CPU; and what `perf data convert` makes of perf's."""
 
 import os
 import struct
 
 import kernel_files
+from perf_stream import PerfStream
 from recording import BASE, Gap, Source
 
 UUID = bytes(range(1, 17))
@@ -37,13 +38,15 @@ def fields_of(path):
             kernel_files.LAYOUTS[path.partition("/")[2]][0][len(kernel_files.COMMON):]]
 
 
-def metadata():
+def metadata(is_perf):
     made = METADATA
+    if is_perf:
+        made = made.replace("lttng-modules", "perf").replace("\tevent.context := struct { integer { size = 32; align = 8; signed = true; } _tid; };\n", "")
     for number, path in enumerate(kernel_files.FORMATS):
         name = path.partition("/")[2]
-        fields = ""
+        fields = "integer { size = 32; align = 8; signed = true; } perf_tid; " if is_perf else ""
         for declaration, field, size in fields_of(path):
-            field = field.replace("pid", "tid") if "pid" in field else field
+            field = field.replace("pid", "tid") if "pid" in field and not is_perf else field
             signed = str(kernel_files.is_signed(declaration)).lower()
             if declaration.startswith("__data_loc"):
                 fields += f"string _{field}; "
@@ -51,7 +54,7 @@ def metadata():
                 fields += f"integer {{ size = 8; align = 8; signed = false; encoding = UTF8; }} _{field}[{size}]; "
             else:
                 fields += f"integer {{ size = {8 * size}; align = 8; signed = {signed}; }} _{field}; "
-        made += f'event {{ id = {number}; stream_id = 0; name = "{RENAMED.get(name, name)}"; fields := struct {{ {fields}}}; }};\n'
+        made += f'event {{ id = {number}; stream_id = 0; name = "{path.replace("/", ":") if is_perf else RENAMED.get(name, name)}"; fields := struct {{ {fields}}}; }};\n'
     return made
 
 
@@ -87,7 +90,7 @@ class Packet:
 
 
 class LttngTrace(Source):
-    names = RENAMED
+    names, is_perf = RENAMED, False
 
     def __init__(self, kernel, begin, end):
         self.partial = {}
@@ -160,7 +163,7 @@ class LttngTrace(Source):
     def write(self, path):
         os.makedirs(path, exist_ok=True)
         with open(f"{path}/metadata", "w", encoding="ascii") as file:
-            file.write(metadata())
+            file.write(metadata(self.is_perf))
         for cpu, packets in enumerate(self.cpus):
             discarded = 0
             with open(f"{path}/channel0_{cpu}", "wb") as file:
@@ -170,3 +173,21 @@ class LttngTrace(Source):
                     discarded += packet.discarded
                     file.write(packet.bytes(cpu, discarded))
                 file.write(self.partial.get(cpu, b""))
+
+
+class PerfCtf(LttngTrace):
+    names, is_perf = {}, True
+
+    def __init__(self, kernel, begin, end, lag):
+        """LAG: as PerfStream's."""
+        self.lag = lag
+        super().__init__(kernel, begin, end)
+        self.facts["begins_apart"] = True  # on one CPU after the other
+
+    make_pages, end_of = PerfStream.make_pages, PerfStream.end_of
+
+    def write(self, path):
+        for cpu, packets in enumerate(self.cpus):
+            if packets:
+                self.gaps.append(Gap(cpu, packets[-1].events[-1].time, None))
+        super().write(path)

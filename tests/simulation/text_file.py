@@ -2,6 +2,7 @@
 next event of its CPU is."""
 
 from machine import EXITED, PREEMPTED, REASONS
+from perf_stream import PerfStream
 from recording import BASE, Gap, Source
 
 STATES = {0: "R", 1: "S", 2: "D", 4: "T", EXITED: "X", PREEMPTED: "R+"}
@@ -52,14 +53,17 @@ class Piece:
 
 
 class TextFile(Source):
-    def __init__(self, kernel, begin, end, is_perf, length):
-        self.is_perf, self.length = is_perf, length
+    def __init__(self, kernel, begin, end, is_perf, length, lag=0):
+        """LAG: as PerfStream's."""
+        self.is_perf, self.length, self.lag = is_perf, length, lag if is_perf else 0
         self.comms = {}
         super().__init__(kernel, begin, end)
         self.facts["begins_apart"] = is_perf  # on one CPU after the other
         self.comms = {thread.pid: thread.comm for thread in kernel.threads}
         for span in kernel.spans:
             span.key = SOFTIRQS[int(span.key)] if span.kind == "softirq" else span.key
+
+    make_pages, end_of = PerfStream.make_pages, PerfStream.end_of
 
     def pages_of(self, events):
         pieces = []
@@ -89,7 +93,9 @@ class TextFile(Source):
 
     def write(self, path):
         lines = []
-        for pieces in self.cpus:
+        for cpu, pieces in enumerate(self.cpus):
+            if pieces and self.is_perf:
+                self.gaps.append(Gap(cpu, pieces[-1].events[-1].time, None))
             for piece in pieces:
                 for event in piece.events:
                     group = GROUPS[event.name.split("_")[0]]

@@ -267,21 +267,25 @@ static int at_end(struct ctf *c, unsigned *n)
     return give_up(c, r, c->in.ended, n);
 }
 
-/* The stream has been read. Whether it was the last of its CPU, and other CPUs go on. */
-static bool is_last_of_cpu(struct ctf *c)
+/* The stream has been read, up to TIME. Whether it was the last of its CPU, and other CPUs go on, as far as is known. */
+static bool is_last_of_cpu(struct ctf *c, int64_t time)
 {
     struct ctf_cpu *of = c->of_cpu;
+    bool goes_on;
 
     c->of_cpu = NULL;
     if (!of || --of->n_streams > 0)
         return false;
-    return --c->trace->n_cpus > 0;
+    goes_on = --c->trace->n_cpus > 0 || time < c->trace->end;
+    c->trace->end = MAX(c->trace->end, time);
+    return goes_on;
 }
 
 /* Nothing follows the last of N items: the CPU of an event may not be recorded from here on. */
 static void note_end(struct ctf *c, unsigned n)
 {
-    bool is_last = is_last_of_cpu(c) || ctf_is_exported(c->trace);
+    bool is_last =
+        is_last_of_cpu(c, n > 0 ? c->items[n - 1].time : TIME_UNKNOWN) || ctf_is_exported(c->trace);
 
     if (n > 0 && c->items[n - 1].kind == ITEM_EVENT)
         c->items[n - 1].before_loss = is_last && !origin_is_recorded_to_end(ctf_origin_of(c));

@@ -19,6 +19,9 @@ struct ctf_trace;
 int ctf_trace_new(const char *path, const char *metadata_path, const char *text, size_t len,
                   struct catalogue *catalogue, struct ctf_trace **ret, struct error *error);
 
+/* Whether ORIGIN, a CTF trace, is what perf data convert wrote. */
+bool ctf_is_of_perf(const struct origin *origin);
+
 /* The time that events of ORIGIN, a CTF trace, have when their clock shows TICKS. */
 int64_t ctf_time_of(const struct origin *origin, int64_t ticks);
 

@@ -63,6 +63,7 @@ struct ctf_trace {
     struct ctf_origin *first; /* of what has no other */
     struct ctf_cpu *cpus;
     unsigned n_cpus; /* that have such streams */
+    int64_t end;     /* of the last of the other CPUs; TIME_UNKNOWN: there are none */
     struct catalogue *catalogue;
     struct ctf_metadata metadata;
     struct ctf_layout layout;

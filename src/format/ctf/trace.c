@@ -360,7 +360,7 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
 
     if (!trace)
         return error_set(error, -ENOMEM, path, "out of memory");
-    *trace = (struct ctf_trace){.catalogue = catalogue};
+    *trace = (struct ctf_trace){.catalogue = catalogue, .end = TIME_UNKNOWN};
     kept_path = arena_strdup(&catalogue->arena, path);
     metadata_path = arena_strdup(&catalogue->arena, metadata_path);
     if (kept_path && metadata_path)
@@ -384,6 +384,11 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
     settle_origins(trace);
     *ret = trace;
     return 0;
+}
+
+bool ctf_is_of_perf(const struct origin *origin)
+{
+    return is_of(&to_ctf(origin)->trace->metadata, "perf");
 }
 
 int64_t ctf_time_of(const struct origin *origin, int64_t ticks)

@@ -62,12 +62,18 @@ static int add_begin(struct text_ahead *ahead, uint64_t offset)
     return 0;
 }
 
+/* Whether the line at P, of LEN bytes, tells an event or another record, which RET is. */
+static bool read_event(const struct look *look, const char *p, size_t len, struct kernel_line *ret)
+{
+    return (kernel_line_read(p, len, ret) && ret->is_ticks == look->is_ticks) ||
+           graph_probe(p, len, ret);
+}
+
 static int look_at_line(struct look *look, const char *p, size_t len, uint64_t offset)
 {
     struct kernel_line line = {.cpu = CPU_UNKNOWN};
     uint64_t lost = 0, last;
-    bool is_event = (kernel_line_read(p, len, &line) && line.is_ticks == look->is_ticks) ||
-                    graph_probe(p, len, &line);
+    bool is_event = read_event(look, p, len, &line);
     struct look_cpu *cpu;
 
     if (is_event && line.is_record && !line.lost)
@@ -154,6 +160,78 @@ int text_ahead_look(struct text_ahead *ahead, const struct input *in, bool is_ti
         r = look_at_lines(look, in, error);
     if (look->n_seen != 1 || head->n_cpus < 2 || (unsigned)ahead->only_cpu >= head->n_cpus)
         ahead->only_cpu = CPU_UNKNOWN;
+    free(look);
+    if (ahead->n > 0)
+        qsort(ahead->begins, ahead->n, sizeof *ahead->begins, compare_offsets);
+    return r;
+}
+
+/* The last events of CPUS among the lines of N bytes at P, which are at OFFSET. */
+static void find_last_events(struct look *look, const char *p, size_t n, uint64_t offset,
+                             const struct cpu_set *cpus)
+{
+    for (const char *line = p, *end = p + n; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        struct kernel_line read = {.cpu = CPU_UNKNOWN};
+
+        if (read_event(look, line, (size_t)((newline ? newline : end) - line), &read) &&
+            !read.is_record && read.cpu >= 0 && cpu_set_has(cpus, (uint32_t)read.cpu))
+            look->cpus[read.cpu].last = offset + (uint64_t)(line - p) + 1;
+        line = newline ? newline + 1 : end;
+    }
+}
+
+/* Reads IN from its end to where the last events of WAITING are found. */
+static int look_back(struct look *look, const struct input *in, struct cpu_set *waiting,
+                     struct error *error)
+{
+    uint64_t begin = input_offset(in), end = in->size;
+
+    while (end > begin && cpu_set_count(waiting) > 0) {
+        uint64_t at = end - begin > PIECE_SIZE ? end - PIECE_SIZE : begin;
+        int64_t n = input_read_at(in, at, look->piece, (size_t)(end - at), error);
+        const uint8_t *p = look->piece, *newline = NULL;
+
+        if (n < 0)
+            return (int)n;
+        if (n == 0)
+            break;
+        if (at > begin)
+            newline = memchr(p, '\n', (size_t)n);
+        if (newline)
+            p = newline + 1;
+        /* A line that is as long as a piece tells no event. */
+        if (newline || at == begin)
+            find_last_events(look, (const char *)p, (size_t)(look->piece + n - p),
+                             at + (uint64_t)(p - look->piece), waiting);
+        for (uint32_t cpu = cpu_set_next(waiting, 0); cpu < CPU_SET_MAX;
+             cpu = cpu_set_next(waiting, cpu + 1))
+            if (look->cpus[cpu].last > 0)
+                cpu_set_remove(waiting, cpu);
+        end = newline && p < look->piece + n ? at + (uint64_t)(p - look->piece) : at;
+    }
+    return 0;
+}
+
+int text_ahead_find_ends(struct text_ahead *ahead, const struct input *in, bool is_ticks,
+                         const struct cpu_set *cpus, struct error *error)
+{
+    struct look *look = calloc(1, sizeof *look);
+    struct cpu_set waiting = *cpus;
+    uint64_t last = 0;
+    int r;
+
+    if (!look)
+        return -ENOMEM;
+    look->ahead = ahead;
+    look->is_ticks = is_ticks;
+    r = look_back(look, in, &waiting, error);
+    for (uint32_t cpu = cpu_set_next(cpus, 0); cpu < CPU_SET_MAX; cpu = cpu_set_next(cpus, cpu + 1))
+        last = MAX(last, look->cpus[cpu].last);
+    for (uint32_t cpu = cpu_set_next(cpus, 0); cpu < CPU_SET_MAX && r >= 0;
+         cpu = cpu_set_next(cpus, cpu + 1))
+        if (look->cpus[cpu].last > 0 && look->cpus[cpu].last < last)
+            r = add_begin(ahead, look->cpus[cpu].last - 1);
     free(look);
     if (ahead->n > 0)
         qsort(ahead->begins, ahead->n, sizeof *ahead->begins, compare_offsets);

@@ -6,6 +6,7 @@
  *
  * Memory is bounded by TEXT_BEGINS_MAX. */
 
+#include "base/cpu_set.h"
 #include "base/input.h"
 #include "format/kernel_text/line.h"
 
@@ -33,6 +34,10 @@ struct text_ahead {
 /* Looks through what follows of IN, which is seekable or memory. IS_TICKS: what times are. 0, -ENOMEM, or an errno from reading. */
 int text_ahead_look(struct text_ahead *ahead, const struct input *in, bool is_ticks,
                     const struct text_head *head, struct error *error);
+/* Adds to `begins` where the last events of CPUS are, but for the one that ends last: what follows of these is missing. Looks through IN from its
+ * end. As text_ahead_look(). */
+int text_ahead_find_ends(struct text_ahead *ahead, const struct input *in, bool is_ticks,
+                         const struct cpu_set *cpus, struct error *error);
 void text_ahead_done(struct text_ahead *ahead);
 
 /* Whether the line at OFFSET is one of `begins`. Offsets ascend. */

@@ -998,3 +998,12 @@ void kernel_text_leave_out(struct source *source, const struct cpu_set *cpus, bo
         cpu_set_add(&text->absent, cpu);
     text->next_absent = cpu_set_next(&text->absent, 0);
 }
+
+int kernel_text_find_ends(struct source *source, const struct cpu_set *cpus, struct error *error)
+{
+    struct kernel_text *text = container_of(source, struct kernel_text, source);
+
+    return text->is_looked_through
+               ? text_ahead_find_ends(&text->ahead, &text->in, text->is_ticks, cpus, error)
+               : 0;
+}

@@ -43,3 +43,7 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
 
 /* Before the first item of SOURCE: CPUS, and where THREADS is set threads, are left out of the text: nothing is known of them. */
 void kernel_text_leave_out(struct source *source, const struct cpu_set *cpus, bool threads);
+
+/* Before the first item of SOURCE, whose origin ends_apart: finds where CPUS end, if the text can be read twice: the last event of each,
+ * but for the one that ends last, has `before_loss`. 0, -ENOMEM, or an errno from reading. */
+int kernel_text_find_ends(struct source *source, const struct cpu_set *cpus, struct error *error);
