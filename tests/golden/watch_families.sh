@@ -7,6 +7,12 @@ many_files=yes
 families=$1
 . "$here/../lib/analysis_captures.sh"
 
+# Losses that are longer than a window.
+cp -r kvm lossy
+. "$here/../lib/lose_pages.sh"
+lose_pages lossy/host/cpu0.raw 0.2 0.5
+lose_pages lossy/host/cpu1.raw 0.6 0.8
+
 # Xen's, as it is recorded: with the rate of its clock, and the names of domains.
 mkdir -p xen/xen
 cp xen-4.17-all xen/xen/trace.raw

@@ -440,6 +440,16 @@ static int64_t first_loss_begun(const struct state_source *source)
     return first;
 }
 
+/* Before held intervals are handed over: what is known not to follow of them, though the loss is delivered later. */
+static void take_doubtful(struct state_source *source)
+{
+    if (source->incomplete)
+        take_held(source, TIME_UNKNOWN, &source->counts.early);
+    else if (unlikely(source->n_in_loss > 0))
+        take_held(source, first_loss_begun(source), &source->counts.lost);
+    doubt_wakeups(source);
+}
+
 _cold_ int state_make_room(struct state_source *source)
 {
     if (!source->held) {
@@ -454,11 +464,7 @@ _cold_ int state_make_room(struct state_source *source)
         source->held_begin += HANDED_OVER;
         return 0;
     }
-    if (source->incomplete)
-        take_held(source, TIME_UNKNOWN, &source->counts.early);
-    else if (unlikely(source->n_in_loss > 0))
-        take_held(source, first_loss_begun(source), &source->counts.lost);
-    doubt_wakeups(source);
+    take_doubtful(source);
     hand_over_held(source, HANDED_OVER);
     return 0;
 }
@@ -683,7 +689,7 @@ int states_release(struct states *states)
 
         if (state_lacks_switches(source))
             continue;
-        doubt_wakeups(source);
+        take_doubtful(source);
         hand_over_held(source, source->held_end - source->held_begin);
     }
     return states->error;

@@ -839,6 +839,24 @@ static void test_release(void **state)
     assert_int_equal(counts(w)->lost, 0);
 }
 
+/* Of a loss that its reader found at its begin, nothing is released that the loss takes. */
+static void test_release_in_loss(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 1, 0, 0, 0, 7);
+    w->before_loss = true;
+    about(w, w->other, 12, 0, 7, 0, 0);
+    about(w, w->waking, 15, 1, 9, 8, 1);
+    change(w, 20, 1, 9, 1, 8);
+    assert_int_equal(states_release(&w->states), 0);
+    lose(w, w->kernel, 12, 30, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "9 running ?15-20, 8 unknown ?15-20?, 7 running 1-12?, 7 unknown ?12-20?, 9 unknown "
+              "?20-20?, 8 running 20-20?");
+    assert_int_equal(counts(w)->lost, 1);
+}
+
 /* As in the CTF of perf: the names are strings of any length, after the numbers. */
 static void test_string_names(void **state)
 {
@@ -1549,6 +1567,7 @@ int main(void)
         TEST(long_loss),
         TEST(long_loss_again),
         TEST(release),
+        TEST(release_in_loss),
         TEST(no_switches),
         TEST(exec),
         TEST(string_names),
