@@ -13,7 +13,8 @@
  *     lost       each window with more losses than that
  *     others     where the condition begins to hold, and again after it did not; what is compared is: a percentile of a window
  *                with as many spans as it takes (100 for p99); a window's rate of exits, with the mean of up to
- *                WATCH_BASELINE_NS before it, at least WATCH_BASELINE_MIN_NS of it, and with WATCH_EXITS_IDLE a second at least;
+ *                WATCH_BASELINE_NS before it, at least WATCH_BASELINE_MIN_NS of it, and with WATCH_EXITS_IDLE a second at least,
+ *                of windows without losses;
  *                the share of each stretch of the given time that ends in the window, of each vCPU or thread
  *
  * Time is stolen from a vCPU while its thread of the host waits for a CPU; where its guest is recorded, too, while the guest's

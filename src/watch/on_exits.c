@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The rate of VM exits. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/exit_events.h"
 #include "analysis/spans/span_match.h"
 #include "event/class_map.h"
+#include "tracedir/manifest.h"
 #include "watch/rule.h"
 
 /* Windows of the baseline: more than there are in WATCH_BASELINE_NS at the shortest period. */
@@ -24,7 +26,8 @@ struct on_exits {
     uint8_t *classes; /* by class->index: EXIT plus its tracer */
     unsigned n_classes;
     uint64_t n[EXIT_TRACERS];
-    bool is_over;
+    bool is_over, has_loss; /* … of the window: its rate may be too small */
+    int64_t skipped;        /* ns of windows with losses since the last one without */
     struct window_rate windows[WINDOWS_MAX]; /* those before, the newest at `next` - 1 */
     unsigned next;
 };
@@ -34,9 +37,23 @@ static struct on_exits *self_of(struct watch_rule *rule)
     return container_of(rule, struct on_exits, rule);
 }
 
+/* Whether a source from which exits are expected has not handed over all of the window. */
+static bool has_late(const struct watch_pass *pass)
+{
+    for (unsigned i = 0; i < pass->trace->n_inputs && pass->window->late; i++) {
+        const struct trace_input *input = &pass->trace->inputs[i];
+
+        if (input->origin->layer != LAYER_GUEST && input->origin->layer != LAYER_PROGRAM &&
+            input->recorded && watch_is_late(pass->window->late, input->recorded->name))
+            return true;
+    }
+    return false;
+}
+
 static int begin(struct watch_rule *rule)
 {
     memset(self_of(rule)->n, 0, sizeof self_of(rule)->n);
+    self_of(rule)->has_loss = has_late(rule->pass);
     return 0;
 }
 
@@ -62,8 +79,12 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
         const struct item *item = &items[i];
         uint8_t decision;
 
-        if (item->kind != ITEM_EVENT || !watch_is_in_window(rule, item->time))
+        if (!watch_is_in_window(rule, item->time))
             continue;
+        if (unlikely(item->kind != ITEM_EVENT)) {
+            self->has_loss = true;
+            continue;
+        }
         if ((item->class->index >= self->n_classes ||
              self->classes[item->class->index] == UNDECIDED) &&
             decide(self, item->class) < 0)
@@ -93,9 +114,17 @@ static bool baseline(const struct on_exits *self, double *ret_rate)
     return true;
 }
 
+/* What follows is not compared with a rate that may be too small. */
 static void add_window(struct on_exits *self, uint64_t n, int64_t from, int64_t to)
 {
-    self->windows[self->next++ % WINDOWS_MAX] = (struct window_rate){n, MAX(to - from, INT64_C(0))};
+    int64_t ns = MAX(to - from, INT64_C(0));
+
+    self->skipped = self->has_loss ? self->skipped + ns : 0;
+    if (!self->has_loss)
+        self->windows[self->next++ % WINDOWS_MAX] = (struct window_rate){n, ns};
+    else if (self->skipped >= WATCH_BASELINE_NS && self->rule.condition->exits.factor > 0)
+        snprintf(self->rule.problem, sizeof self->rule.problem,
+                 "no usual rate of exits is known: each window of the last minute lost events");
 }
 
 static int end(struct watch_rule *rule, struct watch_match *match)
@@ -137,6 +166,7 @@ static void clear(struct watch_rule *rule)
 
 static void idle(struct watch_rule *rule, int64_t from, int64_t to)
 {
+    self_of(rule)->has_loss = false;
     add_window(self_of(rule), 0, from, to);
     self_of(rule)->is_over = false;
 }

@@ -311,6 +311,26 @@ static void exits_fire_against_what_was_before(void **state)
     unwatch(&watched);
 }
 
+/* A window with a loss has a rate that may be too small: others are not compared with it. */
+static void exits_are_not_compared_with_losses(void **state)
+{
+    static const char *const texts[] = {"exits > 2x", NULL};
+    struct watched watched;
+
+    watch(&watched, texts);
+    for (unsigned i = 0; i < 16; i++) {
+        bool is_lossy = i >= 5 && i < 15;
+
+        for (unsigned j = 0; j < (is_lossy ? 10 : 600); j++)
+            trace_dir_event(&watched.dir, EVENT_EXIT, 2000 * i + 1 + j * 3, 0);
+        if (is_lossy)
+            trace_dir_lose(&watched.dir, 2000 * i + 1900, 590);
+    }
+    for (unsigned i = 0; i < 16; i++)
+        expect(&watched, 2000 * i, 2000 * (i + 1), "");
+    unwatch(&watched);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_percentile_fires_where_it_rises),
         cmocka_unit_test(losses_fire),
         cmocka_unit_test(exits_fire_against_what_was_before),
+        cmocka_unit_test(exits_are_not_compared_with_losses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
