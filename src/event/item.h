@@ -55,9 +55,11 @@ struct item {
     union {
         uint8_t reader_byte; /* event: for the reader's own put_text */
         struct {
-            enum loss_cause cause : 7; /* loss */
+            enum loss_cause cause : 6; /* loss */
             /* loss: nothing of its CPU follows, though the recording went on: it has no end */
             bool is_open : 1;
+            /* loss: it reaches beyond what is read, up to where this is a part of it. What it lost is counted at its end. */
+            bool goes_on : 1;
         };
     };
     /* With `error_ns`: the number of the time in which the clock ran without being set or standing still, or
@@ -82,6 +84,12 @@ static inline bool error_is_known(uint32_t error_ns, bool is_refuted)
 static inline bool item_error_is_known(const struct item *item)
 {
     return error_is_known(item->error_ns, item->origin->is_error_refuted);
+}
+
+/* Whether ITEM is a loss of which the end, where it is counted, is not in what is read. */
+static inline bool item_is_part_of_loss(const struct item *item)
+{
+    return item->kind == ITEM_LOSS && item->goes_on;
 }
 
 /* Name of thread PID of ORIGIN (either may be unknown), or NULL. */

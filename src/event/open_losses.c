@@ -122,6 +122,7 @@ struct item open_loss_item(const struct open_loss *loss, int64_t time)
     return (struct item){
         .kind = ITEM_LOSS,
         .cause = LOSS_DROPPED,
+        .goes_on = true,
         .time = time,
         .since = loss->since,
         .lost = LOST_UNKNOWN,

@@ -190,6 +190,17 @@ int selection_init_rows(struct selection *selection, const struct select_options
     return init(selection, options, true);
 }
 
+int selection_init_times(struct selection *selection, int64_t from, int64_t to)
+{
+    static const struct select_options times = {.from.given = true, .to.given = true};
+    int r = init(selection, &times, false);
+
+    selection->started = true;
+    selection->from = selection->rows_from = from;
+    selection->to = selection->rows_to = to;
+    return r;
+}
+
 void selection_done(struct selection *selection)
 {
     free(selection->classes);

@@ -80,6 +80,8 @@ struct selection {
 int selection_init(struct selection *selection, const struct select_options *options);
 /* Of rows. 0, -ENOMEM. */
 int selection_init_rows(struct selection *selection, const struct select_options *options);
+/* Of items from the time FROM on, before TO, in ticks. 0, -ENOMEM. */
+int selection_init_times(struct selection *selection, int64_t from, int64_t to);
 void selection_done(struct selection *selection);
 
 /* Of ITEM, which is not selected: whether a loss at its time and CPU is. */

@@ -97,7 +97,8 @@ static int put(struct sink *base, const struct item *items, unsigned n)
     int r = 0;
 
     for (unsigned i = 0; i < n && r >= 0; i++) {
-        r = is_new(f, &items[i]);
+        /* A loss is printed where it ends. */
+        r = item_is_part_of_loss(&items[i]) ? 0 : is_new(f, &items[i]);
         if (r != 0)
             continue;
         r = put_selected(f, items + begin, i - begin);

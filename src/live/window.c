@@ -4,10 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/read.h"
 #include "tracedir/manifest.h"
 
-/* Items later than the window that come one after the other before nothing else of it is expected. */
-#define AFTER_MAX SOURCE_DISORDER_MAX
+/* The first time that is read. */
+static int64_t find_begin(const struct watch_window *window)
+{
+    return window->from < INT64_MIN + window->look_back ? INT64_MIN
+                                                        : window->from - window->look_back;
+}
+
+void watch_window_seek(struct watch_pass *pass)
+{
+    trace_seek(pass->trace, find_begin(pass->window));
+}
 
 int watch_window_open(const struct watch_window *window, struct watch_pass *ret)
 {
@@ -29,63 +39,45 @@ int watch_window_open(const struct watch_window *window, struct watch_pass *ret)
     if (!any)
         return error_set(&ret->error, -EAGAIN, window->dir,
                          "none of its sources can be put on a timeline yet");
-    trace_seek(ret->trace, window->from - window->look_back);
+    watch_window_seek(ret);
     return 0;
 }
 
-/* The part of N items that is of the window or of the look-back: from *START on, the number that is returned. */
-static unsigned trim(struct watch_pass *pass, const struct item *items, unsigned n,
-                     unsigned *n_after, unsigned *start)
+/* The items of the window and of the look-back into SINK. A negative errno: that of SINK. */
+static int put_all(struct watch_pass *pass, struct trace_reading *reading, struct sink *sink)
 {
-    const struct watch_window *window = pass->window;
-    unsigned first = 0, end;
+    const struct item *items;
+    int n, r = 0;
 
-    while (first < n && items[first].time <= window->from - window->look_back)
-        first++;
-    for (end = first; end < n && items[end].time <= window->to; end++)
-        pass->n_items += items[end].time > window->from;
-    *start = first;
-    /* What follows one that is later may still be of the window: times of some sources step back a little. */
-    *n_after = end == n ? 0 : *n_after + 1;
-    return end - first;
-}
-
-/* Puts N items of a run into all sinks. */
-static int put_run(struct watch_pass *pass, struct sink *const *sinks, unsigned n_sinks,
-                   const struct item *items, unsigned n, unsigned *n_after)
-{
-    while (n > 0 && *n_after < AFTER_MAX) {
-        unsigned start, length = trim(pass, items, n, n_after, &start);
-
-        for (unsigned i = 0; length > 0 && i < n_sinks; i++) {
-            int r = sink_put(sinks[i], items + start, length);
-
-            if (r < 0)
-                return r;
-        }
-        start += length;
-        /* The one that ended the run is later than the window. */
-        start += start < n;
-        items += start;
-        n -= start;
+    while (r == 0 && (n = trace_reading_next(reading, &items)) > 0) {
+        for (int i = 0; i < n; i++)
+            pass->n_items += items[i].time > pass->window->from && !item_is_part_of_loss(&items[i]);
+        r = sink_put(sink, items, (unsigned)n);
     }
-    return 0;
+    if (r == 0)
+        pass->error = reading->error;
+    return r;
 }
 
 int watch_window_put(struct watch_pass *pass, struct sink *const *sinks, unsigned n)
 {
-    const struct item *items;
-    unsigned n_after = 0;
-    int n_run = 1, r = 0;
+    const struct watch_window *window = pass->window;
+    struct selection selection;
+    struct tee_sink tee;
+    struct trace_reading reading = {
+        .trace = pass->trace, .selection = &selection, .sink = &tee.sink, .has_sought = true};
+    int r = selection_init_times(&selection, find_begin(window) + 1,
+                                 window->to < INT64_MAX ? window->to + 1 : INT64_MAX);
 
-    for (unsigned i = 0; i < n; i++)
-        sink_begin(sinks[i]);
-    while (r == 0 && n_after < AFTER_MAX && (n_run = trace_next(pass->trace, &items)) > 0)
-        r = put_run(pass, sinks, n, items, (unsigned)n_run, &n_after);
-    if (n_run < 0)
-        pass->error = pass->trace->source->error;
-    for (unsigned i = 0; r == 0 && i < n; i++)
-        r = sink_finish(sinks[i]);
+    if (r < 0)
+        return r;
+    tee_sink_init(&tee, sinks, n);
+    sink_begin(&tee.sink);
+    r = put_all(pass, &reading, &tee.sink);
+    if (r == 0)
+        r = sink_finish(&tee.sink);
+    trace_reading_done(&reading);
+    selection_done(&selection);
     return r;
 }
 
@@ -94,19 +86,24 @@ bool watch_has_all(const char *late)
     return !late || strcmp(late, "*") == 0;
 }
 
-bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin)
+bool watch_is_late(const char *late, const char *name)
 {
-    const struct trace_input *input = &pass->trace->inputs[trace_input_of(pass->trace, origin)];
-    const char *late = pass->window->late;
-
-    if (origin->ended != 0 || !input->recorded || (late && strcmp(late, "*") == 0))
+    if (late && strcmp(late, "*") == 0)
         return true;
     for (size_t len; late && *late; late += len + (late[len] == ' ')) {
         len = strcspn(late, " ");
-        if (strlen(input->recorded->name) == len && memcmp(late, input->recorded->name, len) == 0)
+        if (strlen(name) == len && memcmp(late, name, len) == 0)
             return true;
     }
     return false;
+}
+
+bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin)
+{
+    const struct trace_input *input = &pass->trace->inputs[trace_input_of(pass->trace, origin)];
+
+    return origin->ended != 0 || !input->recorded ||
+           watch_is_late(pass->window->late, input->recorded->name);
 }
 
 void watch_window_done(struct watch_pass *pass)

@@ -126,8 +126,12 @@ static int read_live(struct top_driver *driver, int64_t until, bool is_final, co
     struct error error = {0};
     uint64_t begin = clock_ns(CLOCK_MONOTONIC), took;
     int64_t earliest = MAX(driver->began, until - (int64_t)(driver->period_ns * driver->span));
-    int r = read_until(driver, until, earliest, (int64_t)driver->period_ns, is_final, &error);
+    int r;
 
+    driver->model.late = late;
+    r = read_until(driver, until, earliest, (int64_t)driver->period_ns, is_final, &error);
+
+    driver->model.late = NULL;
     took = clock_ns(CLOCK_MONOTONIC) - begin;
     driver->warning[0] = '\0';
     driver->due_ns = begin + MAX(driver->period_ns, took * IDLE_SHARE);

@@ -121,7 +121,13 @@ static void put_head(const struct top_view *view, struct top_rows *rows)
                 "nothing relates the times of '%s' to the others'; strata info says why",
                 model->sources[i].name);
     if (top_any_loss(model, TOP_WINDOWS))
-        top_rows_printf(rows, TOP_MESSAGE, "events were lost: numbers with a + may be too small");
+        top_rows_printf(rows, TOP_MESSAGE,
+                        "events were lost or came too late: numbers with a + may be too small");
+    for (unsigned i = 0; i < model->n_sources; i++)
+        if (top_source_lost(model, &model->sources[i]).is_unplaced)
+            top_rows_printf(rows, TOP_MESSAGE,
+                            "'%s' lost events in all of its recording, maybe in these windows",
+                            model->sources[i].name);
     if (model->is_too_much)
         top_rows_printf(rows, TOP_MESSAGE,
                         "more events, vCPUs or exits than are kept: some are not shown");
@@ -132,19 +138,13 @@ static void put_head(const struct top_view *view, struct top_rows *rows)
 static void put_lost(struct top_rows *rows, const struct top_source *source,
                      const struct top_model *model, unsigned width)
 {
-    unsigned n = top_windows(model, TOP_WINDOWS);
-    uint64_t lost = 0;
-    bool uncounted = false;
+    struct top_lost lost = top_source_lost(model, source);
     char s[32];
 
-    for (unsigned i = 0; i < n; i++) {
-        lost += source->lost[top_slot(model, i)];
-        uncounted |= source->uncounted[top_slot(model, i)];
-    }
-    if (lost == 0 && uncounted)
+    if (lost.n == 0 && lost.is_more)
         snprintf(s, sizeof s, "unknown");
     else
-        snprintf(s, sizeof s, "%" PRIu64 "%s", lost, uncounted ? "+" : "");
+        snprintf(s, sizeof s, "%" PRIu64 "%s", lost.n, lost.is_more ? "+" : "");
     top_put_right(rows, s, width);
 }
 

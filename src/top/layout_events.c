@@ -17,7 +17,7 @@ void top_layout_help(const struct top_view *view, struct top_rows *rows)
         "",
         "CLOCK    how wrong the source's times may be at most",
         "LOST     events that were lost in the windows that are drawn",
-        "+        events were lost: the number may be too small;",
+        "+        events were lost or came too late: the number may be too small;",
         "         of a request: it goes on",
         "RUNS     the vCPU's thread has a CPU: in the GUEST, the hypervisor or the VMM",
         "WAIT     it could run, and waits for a CPU",

@@ -9,6 +9,7 @@
 #include "analysis/exit_events.h"
 #include "base/macro.h"
 #include "base/ticks.h"
+#include "live/window.h"
 #include "tracedir/manifest.h"
 
 #define NO_SERIES UINT_MAX
@@ -51,12 +52,24 @@ static unsigned find_source(struct top_model *model, const char *name, enum laye
     return model->n_sources++;
 }
 
+/* One of several files of a source adds to what the others say. */
+static void note_recorder(struct top_source *source, const struct origin *origin)
+{
+    source->recorder_lost += origin->lost;
+    source->recorder_uncounted |= origin->lost_uncounted;
+}
+
 static void note_sources(struct top_model *model)
 {
     const struct trace *trace = model->trace;
 
-    for (unsigned i = 0; i < model->n_sources; i++)
-        model->sources[i].is_here = false;
+    for (unsigned i = 0; i < model->n_sources; i++) {
+        struct top_source *source = &model->sources[i];
+
+        source->is_here = source->is_late = source->loss_goes_on = false;
+        source->recorder_lost = 0;
+        source->recorder_uncounted = false;
+    }
     for (unsigned i = 0; i < trace->n_inputs; i++) {
         const struct trace_input *input = &trace->inputs[i];
         const char *name = input->recorded ? input->recorded->name : input->path;
@@ -67,6 +80,9 @@ static void note_sources(struct top_model *model)
         model->sources[number].is_here = true;
         model->sources[number].is_left_out = input->is_left_out;
         model->sources[number].window_error_ns = 0;
+        note_recorder(&model->sources[number], input->origin);
+        if (watch_is_late(model->late, name))
+            model->sources[number].is_late = model->sources[number].has_loss[model->slot] = true;
         if (input->on_host_clock)
             model->sources[number].error_ns = input->host_error_ns;
     }
@@ -91,6 +107,20 @@ bool top_source_has_loss(const struct top_model *model, unsigned source, unsigne
         if (model->sources[source].has_loss[top_slot(model, i)])
             return true;
     return false;
+}
+
+struct top_lost top_source_lost(const struct top_model *model, const struct top_source *source)
+{
+    struct top_lost lost = {.is_more = source->loss_goes_on};
+    unsigned n = top_windows(model, TOP_WINDOWS);
+
+    for (unsigned i = 0; i < n; i++) {
+        lost.n += source->lost[top_slot(model, i)];
+        lost.is_more |= source->uncounted[top_slot(model, i)];
+    }
+    lost.is_unplaced = source->recorder_uncounted || source->recorder_lost > lost.n;
+    lost.is_more |= lost.is_unplaced;
+    return lost;
 }
 
 int64_t top_model_length(const struct top_model *model, unsigned n)
@@ -179,7 +209,9 @@ static void put_loss(struct top_model *model, const struct item *item)
     int64_t since = item->since != TIME_UNKNOWN ? item->since : model->last_time[number];
 
     source->has_loss[model->slot] = true;
-    if (item->lost == LOST_UNKNOWN)
+    if (item->goes_on)
+        source->loss_goes_on = true;
+    else if (item->lost == LOST_UNKNOWN)
         source->uncounted[model->slot] = true;
     else
         source->lost[model->slot] += item->lost;

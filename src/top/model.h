@@ -39,11 +39,15 @@ struct top_source {
     enum layer layer;
     uint64_t events[TOP_WINDOWS];
     uint64_t lost[TOP_WINDOWS];  /* as far as they were counted */
-    bool has_loss[TOP_WINDOWS];  /* … and whether anything was */
+    bool has_loss[TOP_WINDOWS];  /* … and whether anything was, or came too late */
     bool uncounted[TOP_WINDOWS]; /* … without a number */
     uint64_t error_ns;           /* of its times, at most; UINT64_MAX: not known */
     uint64_t window_error_ns;    /* … of those of this window that were converted */
+    uint64_t recorder_lost;      /* events in the whole recording, as its recorder counted */
+    bool recorder_uncounted;     /* … which may be too few */
+    bool loss_goes_on;           /* after the window that was read last, and is counted later */
     bool is_here;                /* in the window that was read last */
+    bool is_late;                /* … and more of it may come */
     bool is_left_out;            /* … but nothing relates its times to those of the others yet */
 };
 
@@ -167,6 +171,9 @@ struct top_model {
     /* Set before top_model_begin(): nothing follows this window. What is open there lasts until the last event of its source, as in
      * other verbs, and not until the end of the window. */
     bool is_final;
+    /* Set before top_model_begin(): sources of which events of this window may come still, as in live/window.h. NULL: none. They are
+     * counted in no window. */
+    const char *late;
 };
 
 void top_model_init(struct top_model *model);
@@ -194,6 +201,14 @@ static inline unsigned top_slot(const struct top_model *model, unsigned i)
 }
 /* The ticks of the last N windows. */
 int64_t top_model_length(const struct top_model *model, unsigned n);
+/* What SOURCE lost in the windows that are kept. */
+struct top_lost {
+    uint64_t n;   /* as far as it was counted */
+    bool is_more; /* than that */
+    bool
+        is_unplaced; /* … or may be: only its recorder knows of some, in any window or before these */
+};
+struct top_lost top_source_lost(const struct top_model *model, const struct top_source *source);
 /* Whether SOURCE lost events in the last N windows. */
 bool top_source_has_loss(const struct top_model *model, unsigned source, unsigned n);
 

@@ -24,44 +24,41 @@ static int open_trace(const char *path, const struct trace_options *options, str
     return trace_open(&path, 1, &with, ret, error);
 }
 
-static int read_items(struct trace *trace, struct sink *sink, int64_t until, struct error *error)
+/* What PASS has into MODEL, which was begun with the result R. */
+static int put_window(struct top_model *model, struct watch_pass *pass, int r, struct error *error)
 {
-    const struct item *items;
-    int r;
+    struct sink *const sinks[] = {&model->sink};
 
-    while ((r = trace_next(trace, &items)) > 0) {
-        int put = sink_put(sink, items, (unsigned)r);
-
-        if (put < 0) {
-            *error = sink->error;
-            return put;
-        }
-        if (items[r - 1].time > until)
-            return 0;
-    }
     if (r < 0)
-        *error = trace->source->error;
+        return r;
+    r = watch_window_put(pass, sinks, 1);
+    r = top_model_end(model, r);
+    if (r < 0)
+        *error = model->sink.error;
     return r;
 }
 
 int top_read_window(const char *path, const struct trace_options *options, struct top_model *model,
                     int64_t from, int64_t until, struct error *error)
 {
-    struct trace *trace;
-    int64_t look_back;
-    int r = open_trace(path, options, &trace, error);
+    struct watch_window window = {.from = from, .to = until};
+    struct watch_pass pass = {.window = &window};
+    int r = open_trace(path, options, &pass.trace, error);
 
     if (r < 0)
         return r;
-    r = top_model_begin(model, trace, from, until);
-    if (r >= 0) {
-        look_back = top_model_look_back(
+    r = top_model_begin(model, pass.trace, from, until);
+    if (r == 0) {
+        window.look_back = top_model_look_back(
             model, clock_from_ns(&model->clock, TOP_LOOK_BACK_MAX_S * NSEC_PER_SEC));
-        trace_seek(trace, from > INT64_MIN + look_back ? from - look_back : INT64_MIN);
-        r = read_items(trace, &model->sink, until, error);
-        r = top_model_end(model, r);
+        watch_window_seek(&pass);
     }
-    trace_free(trace);
+    r = put_window(model, &pass, r, error);
+    if (r >= 0 && pass.error.code < 0) {
+        *error = pass.error;
+        r = pass.error.code;
+    }
+    watch_window_done(&pass);
     return r;
 }
 
@@ -70,24 +67,18 @@ int top_read_live_window(const char *path, const struct trace_options *options,
 {
     struct watch_window window = {
         .dir = path,
+        .late = model->late,
         .from = from,
         .to = until,
         .look_back = top_model_look_back(model, (int64_t)(TOP_LOOK_BACK_MAX_S * NSEC_PER_SEC)),
         .options = options,
     };
     struct watch_pass pass;
-    struct sink *const sinks[] = {&model->sink};
     int r;
 
     r = watch_window_open(&window, &pass);
     if (r == 0)
-        r = top_model_begin(model, pass.trace, from, until);
-    if (r == 0) {
-        r = watch_window_put(&pass, sinks, 1);
-        r = top_model_end(model, r);
-        if (r < 0)
-            *error = model->sink.error;
-    }
+        r = put_window(model, &pass, top_model_begin(model, pass.trace, from, until), error);
     /* What is damaged is left out; the rest was counted. */
     if (pass.error.code < 0)
         *error = pass.error;

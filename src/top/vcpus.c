@@ -505,13 +505,14 @@ const struct states_ops top_vcpus_states_ops = {.put = put_intervals};
 static void end_vcpu(struct top_model *model, struct top_vcpu *vcpu)
 {
     const struct state_interval *last = &vcpu->last_interval;
+    const struct top_source *source = &model->sources[vcpu->source];
 
     if (!vcpu->has_interval) {
         vcpu->state =
-            vcpu->lost || !model->sources[vcpu->source].is_here ? STATE_UNKNOWN : vcpu->begin_state;
+            vcpu->lost || source->is_late || !source->is_here ? STATE_UNKNOWN : vcpu->begin_state;
         add(model, vcpu, (enum state)vcpu->state, model->from,
             model->is_final ? model->last_time[vcpu->source] : model->to);
-    } else if (!last->end_seen && last->end == model->last_end[vcpu->source]) {
+    } else if (!last->end_seen && last->end == model->last_end[vcpu->source] && !source->is_late) {
         /* What is open ends with the last event of its source. */
         vcpu->state = last->state;
         if (!model->is_final)

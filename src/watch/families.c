@@ -453,6 +453,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
         items++;
         n--;
     }
+    /* It counts with its end, which has not come. The last items are none, or losses like this one. */
+    while (n > 0 && item_is_part_of_loss(&items[n - 1]))
+        n--;
     return rebind_put(families->rebind, items, n, &families->bound_sink);
 }
 

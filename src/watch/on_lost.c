@@ -37,7 +37,8 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
         const struct item *item = &items[i];
         bool counted = item->lost != LOST_UNKNOWN;
 
-        if (likely(item->kind != ITEM_LOSS) || !watch_is_in_window(rule, item->time))
+        if (likely(item->kind != ITEM_LOSS) || item->goes_on ||
+            !watch_is_in_window(rule, item->time))
             continue;
         if (self->n_losses++ == 0) {
             self->first = item->time;

@@ -40,3 +40,16 @@ for until in "" "--until=$((end / 1000000000)).$(printf %09d $((end % 1000000000
     "$strata" sched --by cpu -f json -k --from "$((from / 1000000000)).$(printf %09d $((from % 1000000000)))" $until cut.dat >part 2>told || :
     jq -e '.lost.places > 0 and .covered_ns < .duration_ns * 0.51' part >/dev/null || fail "$until $(jq -c '{lost, covered_ns, duration_ns}' part)"
 done
+
+case="windows of top: what is known in several is no more than in one"
+# shares PERIOD: of the vCPU, RUNS GUEST HYPERV VMM WAIT BLOCKED UNKNOWN.
+shares() {
+    "$strata" top --batch --iterations 1 -d "$1" kvm 2>told | awk '/^VCPUS/ { getline; print $(NF - 7), $(NF - 6), $(NF - 5), $(NF - 4), $(NF - 3), $(NF - 1), $NF }'
+}
+whole=$(shares 3)
+[ -n "$whole" ] || fail "$(cat told)"
+for period in 1 0.5 0.3 0.2 0.1; do
+    parts=$(shares $period)
+    echo "$whole $parts" | awk '{ for (i = 1; i < 7; i++) if ($(i + 7) > $i + 0.3) exit 1; exit NF != 14 || $14 < $7 - 0.3 }' ||
+        fail "$period: $parts; in one window: $whole"
+done

@@ -59,6 +59,14 @@ head -n 1 by-time | grep -q '^io ' && head -n 1 by-number | grep -q '^cpuid ' ||
 LC_ALL=C "$strata" top --batch --iterations 1 kvm/trace >ascii
 ! LC_ALL=C grep -q '[^ -~]' ascii || fail "not ASCII: $(cat ascii)"
 
+# What only the recorder knows was lost may be of any window.
+! grep -q 'lost events' screen || fail "$(cat screen)"
+cp -r kvm/trace kvm/lossy
+sed -i 's/"lost": 0/"lost": 7/' kvm/lossy/trace.json
+"$strata" top --batch --iterations 1 kvm/lossy >lossy 2>err || fail "$(cat err)"
+grep -q "^'host' lost events in all of its recording, maybe in these windows\$" lossy &&
+    grep -q '^host  *host .* unknown  *100ns$' lossy || fail "$(cat lossy)"
+
 # ---- Requests, by all layers ----
 
 case=io

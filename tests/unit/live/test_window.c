@@ -9,7 +9,7 @@
 
 #define MS INT64_C(1000000)
 
-/* Writes down the times, in ms, of what it is given. */
+/* Writes down the times, in ms, of what it is given: "LOSS" before that of a loss, "PART" before that of one that goes on. */
 struct times_sink {
     struct sink sink;
     char text[1024];
@@ -28,8 +28,12 @@ static int times_put(struct sink *sink, const struct item *items, unsigned n)
     size_t len = strlen(times->text);
 
     for (unsigned i = 0; i < n && len < sizeof times->text; i++)
-        len += (size_t)snprintf(times->text + len, sizeof times->text - len, "%s%lld",
-                                len ? " " : "", (long long)(items[i].time / MS));
+        len += (size_t)snprintf(times->text + len, sizeof times->text - len, "%s%s%lld",
+                                len ? " " : "",
+                                items[i].kind == ITEM_EVENT ? ""
+                                : items[i].goes_on          ? "PART "
+                                                            : "LOSS ",
+                                (long long)(items[i].time / MS));
     return times->fails;
 }
 
@@ -92,6 +96,22 @@ static void windows_have_each_item_once(void **state)
     /* What is before comes, and does not count. */
     expect(&dir, 50, 70, 20, "40 50 60 70", 2);
     expect(&dir, 95, 96, 6, "90", 0);
+    trace_dir_remove(&dir);
+}
+
+static void a_window_within_a_loss_says_so(void **state)
+{
+    struct trace_dir dir;
+
+    trace_dir_make(&dir);
+    trace_dir_put(&dir, 10, 1);
+    trace_dir_lose(&dir, 60, 5);
+    trace_dir_put(&dir, 70, 2);
+    /* It begins in this window, goes on in the next one, and is told with its number where it ends. */
+    expect(&dir, 0, 20, 0, "10 PART 20", 1);
+    expect(&dir, 20, 40, 15, "10 PART 40", 0);
+    expect(&dir, 40, 65, 0, "LOSS 60", 1);
+    expect(&dir, 65, 80, 0, "70", 1);
     trace_dir_remove(&dir);
 }
 
@@ -202,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_have_each_item_once),
+        cmocka_unit_test(a_window_within_a_loss_says_so),
         cmocka_unit_test(an_item_that_steps_back_is_not_cut_off),
         cmocka_unit_test(what_has_no_relation_in_time_yet_is_left_out),
         cmocka_unit_test(what_cannot_be_read_is_an_error),

@@ -8,6 +8,7 @@
 #include "base/macro.h"
 #include "event/kernel.h"
 #include "top/layout.h"
+#include "tracedir/manifest.h"
 
 #define MS INT64_C(1000000)
 #define NUMBER(field, at, bytes)                                                             \
@@ -255,6 +256,45 @@ static void a_loss_ends_what_is_carried_over(void **state)
     assert_int_equal(w->model.exits[0].timed[2], 0);
 }
 
+static void a_loss_that_goes_on_is_counted_at_its_end(void **state)
+{
+    struct world *w = *state;
+
+    put_a_run(w);
+    put_loss(w, 80, 100);
+    w->items[w->n - 1].goes_on = true;
+    w->items[w->n - 1].lost = LOST_UNKNOWN;
+    window(w, 0, 100);
+    assert_true(top_source_has_loss(&w->model, 0, 1));
+    assert_true(top_source_lost(&w->model, &w->model.sources[0]).is_more);
+    put_loss(w, 80, 130);
+    put_switch(w, 150, OTHER, 0, 9);
+    window(w, 100, 200);
+    expect_vcpu(w, (int64_t[TOP_PARTS]){0});
+    assert_int_equal(top_source_lost(&w->model, &w->model.sources[0]).n, 5);
+    assert_false(top_source_lost(&w->model, &w->model.sources[0]).is_more);
+}
+
+static void what_may_still_come_is_not_known(void **state)
+{
+    struct manifest_source recorded = {.name = (char *)"host"};
+    struct world *w = *state;
+
+    w->input.recorded = &recorded;
+    put_a_run(w);
+    window(w, 0, 100);
+    w->model.late = "guest host";
+    put_switch(w, 150, OTHER, 0, 9);
+    window(w, 100, 200);
+    /* It slept, and what woke it may come later. */
+    expect_vcpu(w, (int64_t[TOP_PARTS]){0});
+    assert_true(top_source_has_loss(&w->model, 0, 1));
+    w->model.late = "guest";
+    put_switch(w, 250, 9, 0, OTHER);
+    window(w, 200, 300);
+    assert_false(top_source_has_loss(&w->model, 0, 1));
+}
+
 static void time_that_was_not_read_ends_it_too(void **state)
 {
     struct world *w = *state;
@@ -410,6 +450,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(states_are_split_by_what_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_known_is_carried_over, setup, teardown),
         cmocka_unit_test_setup_teardown(a_loss_ends_what_is_carried_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_loss_that_goes_on_is_counted_at_its_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_may_still_come_is_not_known, setup, teardown),
         cmocka_unit_test_setup_teardown(time_that_was_not_read_ends_it_too, setup, teardown),
         cmocka_unit_test_setup_teardown(an_item_is_in_one_window, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_is_of_the_window_in_which_it_ends, setup,
