@@ -310,13 +310,39 @@ int options_set(const struct command *command, void *options, const struct cli_o
     return set(&found, value, error);
 }
 
-/* "  -e, --event=GLOB" and the help beside it, or below where that is too long. */
+bool options_is_repeatable(const struct cli_option *option)
+{
+    return option->kind == OPTION_STRINGS || option->kind == OPTION_LIST ||
+           option->kind == OPTION_MAYBES;
+}
+
+/* "  -e, --event=GLOB" and the help beside it, or below if that is too long. */
 #define HELP_COLUMN 26
+#define HELP_WIDTH 80
+
+/* Puts words at *COLUMN, and goes on in the next line if one does not fit. */
+static void help_words(const char *text, int *column, FILE *out)
+{
+    while (*text) {
+        size_t len = strcspn(text, " ");
+
+        if (*column > HELP_COLUMN && *column + 1 + (int)len > HELP_WIDTH) {
+            fprintf(out, "\n%*s", HELP_COLUMN, "");
+            *column = HELP_COLUMN;
+        } else if (*column > HELP_COLUMN) {
+            fputc(' ', out);
+            *column += 1;
+        }
+        fwrite(text, 1, len, out);
+        *column += (int)len;
+        text += len + (text[len] == ' ');
+    }
+}
 
 static void help_option(const struct cli_option *option, FILE *out)
 {
-    char left[128];
-    int n;
+    char left[128], text[256];
+    int n, column = HELP_COLUMN;
 
     n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
@@ -329,11 +355,11 @@ static void help_option(const struct cli_option *option, FILE *out)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else
         fprintf(out, "%-*s", HELP_COLUMN, left);
-    for (const char *p = option->help; *p; p++) {
-        fputc(*p, out);
-        if (*p == '\n')
-            fprintf(out, "%*s", HELP_COLUMN, "");
-    }
+    snprintf(text, sizeof text, "%s%s%s%s%s", option->help,
+             options_is_repeatable(option) ? "; repeatable" : "",
+             option->default_text ? " (default: " : "",
+             option->default_text ? option->default_text : "", option->default_text ? ")" : "");
+    help_words(text, &column, out);
     fputc('\n', out);
 }
 

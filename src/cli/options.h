@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The options of a command as a declaration. Parsing, --help, the bash completion and the check of the manual
- * pages use it. */
+/* The options of a command as a declaration. Parsing, --help, the bash completion and the section OPTIONS of the manual
+ * pages (tests/man_options.c) are made from it. */
 
 #include <stdio.h>
 
@@ -28,21 +28,27 @@ enum option_kind {
 
 struct cli_option {
     enum option_kind kind;
-    char letter;                /* 0: none */
-    const char *name;           /* without the dashes */
-    const char *argument;       /* its name in texts, "GLOB"; NULL for a flag */
-    const char *help;           /* NULL: another name of an option, accepted but not shown */
-    size_t offset;              /* of the member in the group's structure */
+    char letter;          /* 0: none */
+    const char *name;     /* without the dashes */
+    const char *argument; /* its name in texts, "GLOB"; NULL for a flag */
+    const char *help;     /* a phrase; NULL: another name of an option, accepted but not shown */
+    size_t offset;        /* of the member in the group's structure */
     const char *const *choices; /* NULL-ended */
     /* 0; -EINVAL, with the reason why VALUE is invalid in ERROR->what; -ENOMEM. */
     int (*parse)(void *member, const char *value, struct error *error);
+    /* Each may be NULL. Help has the default after its phrase; the manual page has all of them. */
+    const char *default_text;
+    const char *page;     /* sentences that only the page has, after the phrase of the help */
+    const char *requires; /* "--on", "--xen or --percpu": an error without it */
+    const char *excludes; /* an error with it */
 };
 
 /* Options that several commands share are a group, whose structure is a member of the command's. */
 struct option_group {
     const char *title; /* NULL: after the last one */
     const struct cli_option *options;
-    size_t offset; /* of the group's structure in the command's */
+    size_t offset;    /* of the group's structure in the command's */
+    const char *page; /* NULL, or sentences that the manual page has above the options */
 };
 
 struct command {
@@ -77,12 +83,16 @@ bool options_has_optional_argument(const struct cli_option *option);
 int options_set(const struct command *command, void *options, const struct cli_option *option,
                 const char *value, struct error *error);
 
+/* True for an option that may be given several times, each time with another argument. */
+bool options_is_repeatable(const struct cli_option *option);
+
 void options_help(const struct command *command, FILE *out);
 
 /* ---- Of several commands ---- */
 
 /* Tables have all columns. OFFSET: of a bool. */
-#define WIDE_OPTION(offset)                                                                        \
-    {                                                                                              \
-        OPTION_FLAG, 'w', "wide", NULL, "show all columns, however narrow the terminal is", offset \
+#define WIDE_OPTION(offset)                                                                  \
+    {                                                                                        \
+        OPTION_FLAG, 'w', "wide", NULL, "show all columns, however narrow the terminal is",  \
+            offset, .page = "strata-analysis(7) says which columns a narrow terminal shows." \
     }

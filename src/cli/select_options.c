@@ -50,20 +50,23 @@ static int parse_until(void *member, const char *value, struct error *error)
 
 #define MEMBER(m) offsetof(struct select_options, m)
 
-#define EVENTS_OPTION                                                  \
-    {                                                                  \
-        OPTION_LIST, 'e', "event", "GLOB",                             \
-            "only events whose name matches; GROUP:NAME matches the\n" \
-            "group too, LAYER:NAME the layer; -GLOB leaves out; the\n" \
-            "last match decides; comma-separated, repeatable",         \
-            MEMBER(events)                                             \
+#define EVENTS_OPTION                                                                           \
+    {                                                                                           \
+        OPTION_LIST, 'e', "event", "GLOB",                                                      \
+            "only events whose name matches; GROUP:NAME matches the group too, LAYER:NAME the " \
+            "layer; -GLOB leaves out; the last match decides",                                  \
+            MEMBER(events),                                                                     \
+            .page = "In a pattern, '*' matches any characters and '?' matches one: 'sched:*', " \
+                    "'guest:sched:*'. LAYER:GROUP:NAME matches all three. An event that no "    \
+                    "pattern matches is left out, unless the first pattern begins with '-'."    \
     }
-#define FROM_OPTION                                                \
-    {                                                              \
-        OPTION_PARSED, 0, "from", "TIME",                          \
-            "only from TIME on: seconds as printed, or +SECONDS\n" \
-            "after the start; ticks if the clock rate is unknown", \
-            MEMBER(from), .parse = parse_from                      \
+#define FROM_OPTION                                                                             \
+    {                                                                                           \
+        OPTION_PARSED, 0, "from", "TIME",                                                       \
+            "only from TIME on: seconds as printed, or +SECONDS after the start", MEMBER(from), \
+            .parse = parse_from,                                                                \
+            .page = "The start is the first event or loss of the trace. If the clock rate is "  \
+                    "unknown, TIME is a number of ticks."                                       \
     }
 #define UNTIL_OPTION                                                                    \
     {                                                                                   \
@@ -78,7 +81,8 @@ static int parse_until(void *member, const char *value, struct error *error)
 #define LAYER_OPTION                                                                       \
     {                                                                                      \
         OPTION_PARSED, 0, "layer", "LIST", "only these layers: guest,vmm", MEMBER(layers), \
-            .parse = select_parse_layers                                                   \
+            .parse = select_parse_layers,                                                  \
+            .page = "The layers are 'vmm', 'hypervisor', 'guest', 'host' and 'program'."   \
     }
 
 const struct cli_option select_option_table[] = {
@@ -91,7 +95,7 @@ const struct cli_option select_option_table[] = {
     {OPTION_PARSED, 0, "pid", "LIST", "only these threads", MEMBER(pids),
      .parse = select_parse_ranges},
     {OPTION_PARSED, 0, "vcpu", "LIST", "only these vCPUs; in Xen traces, of any domain",
-     MEMBER(vcpus), .parse = select_parse_ranges},
+     MEMBER(vcpus), .parse = select_parse_ranges, .page = "An unknown vCPU does not match."},
     LAYER_OPTION,
     {OPTION_END},
 };

@@ -50,40 +50,45 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
     return 0;
 }
 
-/* clang-format off */
-#define FORMAT_OPTION                                                                             \
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),       \
-     .choices = table_formats}
-#define BY_OPTION                                                                                 \
-    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",                                                    \
-     "one row per value of a field of the event that begins\n"                                    \
-     "a span; or task, pid, cpu, vcpu, vm, layer, source,\n"                                      \
-     "event",                                 \
-     MEMBER(by)}
-#define OTHER_OPTIONS                                                                             \
-    {OPTION_STRING, 0, "sort", "COLUMN", "sort by COLUMN, largest first (n): sum, p99, max, ...",\
-     MEMBER(sort)},                                                                               \
-    {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},                         \
-    WIDE_OPTION(MEMBER(wide)),                                                                    \
-    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest)},       \
-    {OPTION_PARSED, 0, "context", "SECONDS",                                                      \
-     "with --slowest: also print the events from SECONDS\n"                                       \
-     "before each span to SECONDS after it",                                                      \
-     MEMBER(context), NULL, duration_parse},                                                      \
-    {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},      \
-    {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS", \
-     MEMBER(every), NULL, duration_parse_period},                                                        \
-    {OPTION_PARSED, 0, "percentiles", "LIST", "percentiles to show (50,90,99)", MEMBER(percentiles),\
-     NULL, parse_percentiles},                                                                    \
-    {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",       \
-     MEMBER(folded)},                                                                             \
-    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)}
-/* clang-format on */
-
 const struct cli_option analysis_output_options[] = {
-    FORMAT_OPTION,
-    BY_OPTION,
-    OTHER_OPTIONS,
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format", MEMBER(format),
+     .choices = table_formats, .default_text = "text"},
+    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
+     "one row per value of a field of the event that begins a span; or task, pid, cpu, vcpu, vm, "
+     "layer, source, event",
+     MEMBER(by),
+     .page = "The key vm is the virtual machine whose monitor's thread runs the event, if the "
+             "recording "
+             "lists these threads: its name, or the monitor's program and process ID "
+             "('firecracker-4711')."},
+    {OPTION_STRING, 0, "sort", "COLUMN", "sort by COLUMN, largest first: n, sum, p99, max, ...",
+     MEMBER(sort), .default_text = "n",
+     .page = "COLUMN is the title of a column, or its name in JSON."},
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},
+    WIDE_OPTION(MEMBER(wide)),
+    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest),
+     .page =
+         "Each has the time when it began, and the longest the command that shows its events. Up "
+         "to N "
+         "spans that have not ended at the end of the trace follow, with the time that they have "
+         "lasted (strata-analysis(7))."},
+    {OPTION_PARSED, 0, "context", "SECONDS",
+     "also print the events from SECONDS before each of these spans to SECONDS after it",
+     MEMBER(context), NULL, duration_parse, .requires = "--slowest"},
+    {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},
+    {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS",
+     MEMBER(every), NULL, duration_parse_period,
+     .page =
+         "Text has a column for the number of spans, and a column for their 99th percentile. Each "
+         "character is one or several periods; '%' marks lost events. JSON has 'series'."},
+    {OPTION_PARSED, 0, "percentiles", "LIST", "percentiles to show", MEMBER(percentiles), NULL,
+     parse_percentiles, .default_text = "50,90,99",
+     .page = "They may have one decimal, as in 99.9."},
+    {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",
+     MEMBER(folded), .page = "SUM is in nanoseconds. speedscope reads this, too.",
+     .excludes = "--events"},
+    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events),
+     .page = "Spans are in the order of their ends. JSON has objects as in 'slowest'."},
     {OPTION_END},
 };
 

@@ -18,26 +18,37 @@ struct collect_options {
 
 static const struct cli_option where_table[] = {
     {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "UNIX socket of the guest's virtio-serial port",
-     MEMBER(ports)},
+     MEMBER(ports),
+     .page = "QEMU listens there. If the socket is missing, the recorder waits for it."},
     {OPTION_STRINGS, 0, "fifo", "[NAME=]PATH", "FIFOs PATH.in and PATH.out of the port",
-     MEMBER(fifos)},
-    {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "TCP address of the agent; requires --key",
-     MEMBER(tcps)},
-    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "vsock address of the agent; requires --key",
-     MEMBER(vsocks)},
+     MEMBER(fifos), .page = "Missing FIFOs are created. They must exist before QEMU starts."},
+    {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "TCP address of the agent", MEMBER(tcps),
+     .page = "The default port is 4727. Both sides must prove to know the key. The data is not "
+             "encrypted.",
+     .requires = "--key"},
+    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "vsock address of the agent", MEMBER(vsocks),
+     .page = "Any program on the host can connect there.", .requires = "--key"},
     {OPTION_STRINGS, 0, "virtio-trace", "[NAME=]DIR",
-     "FIFOs or sockets of an agent that uses the\nvirtio-trace protocol", MEMBER(olds)},
+     "FIFOs or sockets of an agent that uses the virtio-trace protocol", MEMBER(olds),
+     .page =
+         "Such an agent is trace-agent in the Linux sources. DIR has the FIFOs "
+         "'agent-ctl-path.in', "
+         "'agent-ctl-path.out', 'trace-path-cpu0.in' and so on, or sockets without '.in' and "
+         "'.out'. The guest selects the events, and this agent counts no losses. After the stop, "
+         "the recording ends when no data came for half a second."},
     {OPTION_END},
 };
 
 static const struct cli_option event_table[] = {
-    {OPTION_LIST, 'e', "event", "GLOB", "events to trace: sched:sched_*,irq:*", MEMBER(events)},
+    {OPTION_LIST, 'e', "event", "GLOB", "record these events: sched:sched_*,irq:*", MEMBER(events)},
     {OPTION_END},
 };
 
 static const struct cli_option print_table[] = {
     {OPTION_FLAG, 0, "print-qemu", NULL, "print the options for QEMU and exit",
-     offsetof(struct collect_options, print_qemu)},
+     offsetof(struct collect_options, print_qemu),
+     .page = "They are for one guest, which may have a port (--port, --fifo) and the ports of a "
+             "virtio-trace agent (--virtio-trace, --cpus)."},
     {OPTION_FLAG, 0, "print-libvirt", NULL, "print the XML for libvirt and exit",
      offsetof(struct collect_options, print_libvirt)},
     {OPTION_END},

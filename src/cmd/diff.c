@@ -32,23 +32,33 @@ struct diff_options {
 #define MEMBER(m) offsetof(struct diff_options, m)
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
-     .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format", MEMBER(format),
+     .choices = table_formats, .default_text = "text"},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
-     "one row per value of a field of the event that begins\n"
-     "a span; or task, cpu, vcpu, layer",
-     MEMBER(by)},
+     "one row per value of a field of the event that begins a span; or task, cpu, vcpu, layer",
+     MEMBER(by), .page = "The analyses latency, io, irq and exits have these rows."},
     {OPTION_NUMBER, 0, "top", "N", "only the N rows that changed most", MEMBER(top)},
     WIDE_OPTION(MEMBER(wide)),
     {OPTION_STRINGS, 0, "fail", "CONDITION",
-     "exit with status 4 if a row meets it, as in\n'latency.block.p99 > +20%'; repeatable",
-     MEMBER(fail)},
+     "exit with status 4 if a row meets CONDITION, as in 'latency.block.p99 > +20%'", MEMBER(fail),
+     .page =
+         "The rows are printed. CONDITION is ANALYSIS.KEY.METRIC, '>' or '<', and a change in "
+         "percent. "
+         "KEY is a pattern of a key of the row, or several with dots between them, as in "
+         "'io.read.total.mean > 10%'. METRIC is rate, sum, mean, p50, p99 or max. The change is "
+         "compared as JSON shows it, also if it may be chance ('~') or is undecided ('?'); the "
+         "message says which. A condition without a row in both traces is an error."},
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_option_table, MEMBER(select)},
+    {"Selection", select_option_table, MEMBER(select),
+     .page = "--from, --until, --cpu, --pid and --vcpu select spans by where they begin. --event, "
+             "--layer and "
+             "--limit leave out events that are read (strata-analysis(7)). For stat, all of them "
+             "select "
+             "events; for sched, strata-sched(1) describes them."},
     {"Reading", open_option_table, MEMBER(open)},
     {"Help", help_option_table, 0},
     {NULL},

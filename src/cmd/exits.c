@@ -19,9 +19,11 @@ struct exits_options {
 
 static const struct cli_option what_options[] = {
     {OPTION_FLAG, 0, "handled", NULL,
-     "measure until the exit is handled: the vCPU enters its\nguest, is preempted, or was asleep "
-     "(default: until it\nenters its guest)",
-     MEMBER(settings.handled)},
+     "measure until the exit is handled: the vCPU enters its guest, is preempted, or was asleep",
+     MEMBER(settings.handled), .default_text = "until it enters its guest",
+     .page = "A sleeping vCPU counts until it wakes up for the first time. Xen's xenalyze(8) shows "
+             "these "
+             "times."},
     {OPTION_FLAG, 0, "no-idle", NULL, "leave out exits of idle guests (hlt, mwait, WFx)",
      MEMBER(settings.no_idle)},
     {OPTION_END},
@@ -29,9 +31,15 @@ static const struct cli_option what_options[] = {
 
 static const struct option_group groups[] = {
     {"What is measured", what_options, 0},
-    {"Output", analysis_output_options, MEMBER(common)},
+    {"Output", analysis_output_options, MEMBER(common),
+     .page = "Rows are by reason; --by adds keys, up to 4. The key detail is what the guest "
+             "accessed or called "
+             "(\"Details\"). Spans are exits."},
     {"Which exits", analysis_span_options, MEMBER(common)},
-    {"Selection", select_option_table, MEMBER(common.select)},
+    {"Selection", select_option_table, MEMBER(common.select),
+     .page = "--from, --until, --cpu, --pid and --vcpu select exits by where they begin. --event, "
+             "--layer and "
+             "--limit leave out events that are read (strata-analysis(7))."},
     {"Reading", open_option_table, MEMBER(common.open)},
     {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},

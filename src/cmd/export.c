@@ -60,27 +60,32 @@ static const struct cli_option output_options[] = {
     {OPTION_PARSED, 0, "to",
      "clickhouse|csv|ctf|parquet|perfetto|simpletrace|\n"
      "sqlite|trace.dat|trace-events",
-     "output format", MEMBER(format), .parse = parse_format},
-    {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
-     MEMBER(output)},
+     "output format", MEMBER(format), .parse = parse_format, .page = "\"FORMATS\" describes them."},
+    {OPTION_STRING, 'o', "output", "PATH", "file or directory to write", MEMBER(output),
+     .default_text = "standard output",
+     .page =
+         "'-' is standard output, too, for formats that can be written to a pipe. A directory must "
+         "not "
+         "exist, be empty, or be an earlier export with nothing else in it, which is replaced."},
     {OPTION_FLAG, 0, "open", NULL,
-     "perfetto: open the trace in the browser, in Perfetto's\n"
-     "page ui.perfetto.dev; without -o, keep no file",
-     MEMBER(in_browser)},
+     "perfetto: open the trace in the browser, in Perfetto's page ui.perfetto.dev; without -o, "
+     "keep "
+     "no file",
+     MEMBER(in_browser), .page = "The command ends when the page has fetched the trace."},
     {OPTION_STRINGS, 'p', "pair", "RULE",
-     "perfetto: also show the spans of RULE, as in strata\n"
-     "latency; clickhouse, parquet: only these",
-     MEMBER(pairs)},
+     "perfetto: also show the spans of RULE, as in strata latency; clickhouse, parquet: only these",
+     MEMBER(pairs),
+     .page = "In Perfetto, each rule has tracks of its own. In ClickHouse and Parquet, the table "
+             "span has "
+             "only these spans."},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
-    {OPTION_STRING, 0, "host-name", "NAME",
-     "clickhouse, parquet: host that the trace is of\n"
-     "(as recorded)",
-     MEMBER(host)},
-    {OPTION_FLAG, 0, "spreadsheet", NULL,
-     "in CSV, write ' before a text that a spreadsheet would\n"
-     "run as a formula (= + - @)",
-     MEMBER(spreadsheet)},
+    {OPTION_STRING, 0, "host-name", "NAME", "clickhouse, parquet: host that the trace is of",
+     MEMBER(host), .default_text = "as recorded",
+     .page = "A trace that names no host requires this option."},
+    {OPTION_FLAG, 0, "spreadsheet", NULL, "in CSV, write ' before a text that is a formula",
+     MEMBER(spreadsheet),
+     .page = "A spreadsheet would run a text that begins with one of '= + - @'."},
     {OPTION_RENAMED, 't', "-t", "--to"},
     {OPTION_RENAMED, 0, "host", "--host-name"},
     {OPTION_END},
@@ -90,7 +95,16 @@ static const struct option_group groups[] = {
     {"Output", output_options, 0},
     {"With --to=clickhouse", clickhouse_option_table,
      offsetof(struct export_verb_options, clickhouse)},
-    {"Selection", select_option_table, offsetof(struct export_verb_options, select)},
+    {"Selection", select_option_table, offsetof(struct export_verb_options, select),
+     .page = "A loss is kept unless its time, CPU, vCPU or layer is excluded, because any event "
+             "may have been "
+             "lost.  Each CPU that --cpu leaves out gets a loss of an unknown number of events, "
+             "from the first "
+             "exported event to the last: a reader must not take it for a CPU on which nothing "
+             "happened. "
+             "--strict and the messages do not count such losses. A span whose begin is left out "
+             "is not in the "
+             "tables of sqlite, parquet and clickhouse, and a span whose end is left out is cut."},
     {"Reading", open_option_table, offsetof(struct export_verb_options, open)},
     {"Threads", jobs_option_table, offsetof(struct export_verb_options, jobs)},
     {"Help", help_option_table, 0},

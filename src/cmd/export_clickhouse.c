@@ -14,19 +14,24 @@
 #define MEMBER(m) offsetof(struct clickhouse_options, m)
 
 const struct cli_option clickhouse_option_table[] = {
-    {OPTION_STRING, 0, "url", "URL", "server and database: http://HOST:8123/DATABASE", MEMBER(url)},
-    {OPTION_STRING, 0, "netrc-file", "FILE",
-     "user and password, as of curl ($CLICKHOUSE_USER,\n$CLICKHOUSE_PASSWORD)", MEMBER(netrc_file)},
-    {OPTION_STRING, 0, "ca-file", "FILE", "certificates that sign the server's (the system's)",
-     MEMBER(ca_file)},
-    {OPTION_PARSED, 0, "retry", "SECONDS", "how long a server that does not answer is tried (60)",
-     MEMBER(retry), NULL, duration_parse},
+    {OPTION_STRING, 0, "url", "URL", "server and database: http://HOST:8123/DATABASE", MEMBER(url),
+     .page =
+         "This is the server's HTTP interface; https works, too. A missing database is created."},
+    {OPTION_STRING, 0, "netrc-file", "FILE", "user and password, in the format of curl's .netrc",
+     MEMBER(netrc_file), .default_text = "$CLICKHOUSE_USER, $CLICKHOUSE_PASSWORD"},
+    {OPTION_STRING, 0, "ca-file", "FILE", "certificates that sign the server's certificate",
+     MEMBER(ca_file), .default_text = "the system's"},
+    {OPTION_PARSED, 0, "retry", "SECONDS", "keep retrying for SECONDS", MEMBER(retry), NULL,
+     duration_parse, .default_text = "60",
+     .page =
+         "A request is retried if the server cannot be reached, is overloaded or gives no answer."},
     {OPTION_FLAG, 0, "replace", NULL, "first remove what the server has of this trace",
-     MEMBER(replace)},
-    {OPTION_FLAG, 0, "print-schema", NULL,
-     "print the SQL that makes the tables, and end; needs no\ntrace", MEMBER(print_schema)},
-    {OPTION_STRING, 0, "cluster", "NAME", "with --print-schema: tables on all shards of a cluster",
-     MEMBER(cluster)},
+     MEMBER(replace), .page = "Distributed tables cannot do that; remove it on each shard."},
+    {OPTION_FLAG, 0, "print-schema", NULL, "print the SQL that makes the tables, and exit",
+     MEMBER(print_schema), .page = "No trace is needed."},
+    {OPTION_STRING, 0, "cluster", "NAME", "make tables on all shards of a cluster", MEMBER(cluster),
+     .page = "The rows are in tables TABLE_shard, with distributed tables over them by host.",
+     .requires = "--print-schema"},
     {OPTION_END},
 };
 

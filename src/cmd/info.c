@@ -28,9 +28,8 @@ struct info_options {
 };
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv",
-     "output format; json is one object per line (text)", offsetof(struct info_options, format),
-     .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format; json is one object per line",
+     offsetof(struct info_options, format), .choices = table_formats, .default_text = "text"},
     {OPTION_END},
 };
 

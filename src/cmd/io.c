@@ -13,9 +13,18 @@ struct io_options {
 #define MEMBER(m) offsetof(struct io_options, m)
 
 static const struct option_group groups[] = {
-    {"Output", analysis_output_options, MEMBER(common)},
+    {"Output", analysis_output_options, MEMBER(common),
+     .page = "Rows are by layer, device, kind and stage; --by adds keys, up to 2 (\"KEYS\"). Spans "
+             "are requests "
+             "and their stages."},
     {"Which requests", analysis_span_options, MEMBER(common)},
-    {"Selection", select_option_table, MEMBER(common.select)},
+    {"Selection", select_option_table, MEMBER(common.select),
+     .page = "--from, --until, --cpu, --pid and --vcpu select requests by where they begin. "
+             "--event, --layer and "
+             "--limit leave out events that are read (strata-analysis(7)). The CPU and vCPU of a "
+             "request are where it was "
+             "issued. Its thread is the thread that queued it, if known, otherwise the thread that "
+             "issued it."},
     {"Reading", open_option_table, MEMBER(common.open)},
     {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},

@@ -12,7 +12,12 @@
 static const struct option_group groups[] = {
     {"Output", analysis_output_options, 0},
     {"Which spans", analysis_span_options, 0},
-    {"Selection", select_option_table, MEMBER(select)},
+    {"Selection", select_option_table, MEMBER(select),
+     .page = "--from, --until, --cpu, --pid and --vcpu select spans by where they begin. --event, "
+             "--layer and "
+             "--limit leave out events that are read (strata-analysis(7)). A delay belongs to the "
+             "handler that it ends "
+             "with."},
     {"Reading", open_option_table, MEMBER(open)},
     {"Threads", jobs_option_table, MEMBER(jobs)},
     {"Help", help_option_table, 0},

@@ -26,9 +26,10 @@ struct latency_options {
 
 static const struct cli_option what_options[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE",
-     "events that begin and end a span:\n'block_rq_issue(sector) -> block_rq_complete(sector)'",
+     "events that begin and end a span: 'block_rq_issue(sector) -> block_rq_complete(sector)'",
      MEMBER(pairs)},
-    {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one per line", MEMBER(files)},
+    {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one per line", MEMBER(files),
+     .page = "In it, '#' begins a comment."},
     {OPTION_FLAG, 'l', "list", NULL, "list the built-in rules (with PATH: those that apply)",
      MEMBER(list)},
     {OPTION_END},
@@ -38,7 +39,10 @@ static const struct option_group groups[] = {
     {"What is measured", what_options, 0},
     {"Output", analysis_output_options, MEMBER(common)},
     {"Which spans", analysis_span_options, MEMBER(common)},
-    {"Selection", select_option_table, MEMBER(common.select)},
+    {"Selection", select_option_table, MEMBER(common.select),
+     .page = "--from, --until, --cpu, --pid and --vcpu select spans by where they begin. --event, "
+             "--layer and "
+             "--limit leave out events that are read (strata-analysis(7))."},
     {"Reading", open_option_table, MEMBER(common.open)},
     {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},

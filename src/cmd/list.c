@@ -20,9 +20,8 @@ struct list_options {
 };
 
 static const struct cli_option list_option_table[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv",
-     "output format; json is one object per line (text)", offsetof(struct list_options, format),
-     .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format; json is one object per line",
+     offsetof(struct list_options, format), .choices = table_formats, .default_text = "text"},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };

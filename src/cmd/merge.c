@@ -24,32 +24,38 @@ struct merge_options {
 
 static const struct cli_option merge_option_table[] = {
     {OPTION_STRING, 'o', "output", "DIR",
-     "make a trace directory with copies of all; without it,\n"
-     "only report how the clocks relate",
-     offsetof(struct merge_options, output)},
+     "make a trace directory with copies of all; without it, only report how the clocks relate",
+     offsetof(struct merge_options, output),
+     .page = "DIR must be empty or not exist. It appears when it is complete; a signal leaves "
+             "nothing."},
     {OPTION_STRINGS, 0, "sync", "SYNC",
-     "'A-EVENT[~TEXT] = B-EVENT[~TEXT]': events of the same\n"
-     "moment in two traces; '<' for '=': A before B;\n"
-     "repeatable",
-     offsetof(struct merge_options, syncs)},
+     "'A-EVENT[~TEXT] = B-EVENT[~TEXT]': events of the same moment in two traces; '<' for '=': A "
+     "before B",
+     offsetof(struct merge_options, syncs), .page = "The description above explains SYNC."},
     {OPTION_LIST, 0, "tsc", "NAME[=OFFSET[*RATIO]]",
-     "sources that count the same time stamp counter; RATIO\n"
-     "and OFFSET are those of a guest's; repeatable",
-     offsetof(struct merge_options, tsc)},
+     "sources that count the same time stamp counter; RATIO and OFFSET are those of a guest",
+     offsetof(struct merge_options, tsc),
+     .page =
+         "A guest reads the counter times RATIO plus OFFSET: the values of 'tsc-scaling-ratio' and "
+         "'tsc-offset' in KVM's debugfs. RATIO is written as 0.87 or as 7/8."},
     {OPTION_LIST, 0, "same-host", "NAME",
-     "sources that were recorded on one host since its boot:\n"
-     "clocks of the same name are the same; repeatable",
-     offsetof(struct merge_options, same_host)},
-    {OPTION_STRING, 'r', "reference", "NAME",
-     "source whose clock is the timeline (the first that has\n"
-     "a host's monotonic clock, or the first)",
-     offsetof(struct merge_options, reference)},
+     "sources that were recorded on one host since its boot: clocks of the same name are the same",
+     offsetof(struct merge_options, same_host),
+     .page = "A clock called monotonic is then the host's. The time of day and the time stamp "
+             "counter are "
+             "related to it if a trace directory among these sources states their simultaneous "
+             "readings."},
+    {OPTION_STRING, 'r', "reference", "NAME", "source whose clock is the timeline",
+     offsetof(struct merge_options, reference),
+     .default_text = "the first with a host's monotonic clock, or the first"},
     {OPTION_LIST, 0, "layer-of", "NAME=LAYER",
-     "layer of a source: vmm, hypervisor, guest, host or\n"
-     "program; repeatable",
+     "layer of a source: vmm, hypervisor, guest, host or program",
      offsetof(struct merge_options, layers)},
     {OPTION_FLAG, 0, "link", NULL, "make hard links, not copies",
-     offsetof(struct merge_options, link)},
+     offsetof(struct merge_options, link),
+     .page = "Files that cannot be linked are copied. Copies share their data with the original if "
+             "the file "
+             "system supports that."},
     {OPTION_RENAMED, 's', "-s", "--sync"},
     {OPTION_RENAMED, 'l', "layer", "--layer-of"},
     {OPTION_END},
@@ -57,7 +63,14 @@ static const struct cli_option merge_option_table[] = {
 
 static const struct option_group groups[] = {
     {"Merging", merge_option_table, 0},
-    {"Reading", open_option_table, offsetof(struct merge_options, open)},
+    {"Reading", open_option_table, offsetof(struct merge_options, open),
+     .page =
+         "--trace-events accepts NAME=FILE for one of the traces; the file is copied into the "
+         "directory. "
+         "--cpu-hz, --xen-version and --cpu-vendor are recorded in the directory. A damaged trace "
+         "is "
+         "merged up to the damage, with status 1, unless --keep-going is given. --host-time and "
+         "--no-causal have no effect, and --no-header is an error."},
     {"Help", help_option_table, 0},
     {NULL},
 };

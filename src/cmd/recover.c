@@ -29,15 +29,24 @@ static const struct cli_option recover_option_table[] = {
     {OPTION_FLAG, 'l', "list", NULL, "list processes and recover nothing",
      offsetof(struct recover_options, list)},
     {OPTION_FLAG, 0, "all", NULL, "recover all processes that --list shows",
-     offsetof(struct recover_options, all)},
+     offsetof(struct recover_options, all),
+     .page = "With operands, recover all dead processes that they select."},
     {OPTION_STRING, 'o', "output", "DIR", "write new traces to DIR instead",
-     offsetof(struct recover_options, output)},
+     offsetof(struct recover_options, output),
+     .page =
+         "DIR must be empty or not exist. With --all, or if the operands select several processes, "
+         "each process gets a directory 'DIR/PROGRAM-PID'. The rings of another user require this "
+         "option, because that user's process chose the location of its trace."},
     {OPTION_FLAG, 0, "keep-rings", NULL, "do not remove the rings",
-     offsetof(struct recover_options, keep)},
+     offsetof(struct recover_options, keep),
+     .page =
+         "Rings that are damaged, or that hold events without a description, are never removed."},
     {OPTION_FLAG, 0, "discard", NULL, "remove the rings and save nothing",
-     offsetof(struct recover_options, discard)},
+     offsetof(struct recover_options, discard), .page = "This requires --all or an operand.",
+     .excludes = "--output and --keep-rings"},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
-     offsetof(struct recover_options, strict)},
+     offsetof(struct recover_options, strict),
+     .page = "These are events that were lost while the program ran."},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
     {OPTION_RENAMED, 'a', "-a", "--all"},
     {OPTION_RENAMED, 'k', "-k", "--keep-rings"},
@@ -319,6 +328,9 @@ static int run(const struct recover_options *options, char **operands, int n)
     struct found found = {.only_dead = options->all || n == 0};
     int r = 0, status = EXIT_SUCCESS;
 
+    if (options->discard && (options->output || options->keep))
+        return cli_usage_error("recover",
+                               "--discard saves nothing: it excludes --output and --keep-rings");
     rings_dir_sweep_processes();
     found.named = n > 0;
     if (n == 0)
@@ -337,8 +349,6 @@ static int run(const struct recover_options *options, char **operands, int n)
         status = cli_usage_error("recover", "--output requires a process");
     } else if (options->list || (n == 0 && !options->all)) {
         status = list(&found);
-    } else if (options->discard && (options->output || options->keep)) {
-        status = cli_usage_error("recover", "--discard saves nothing: it excludes -o and -k");
     } else if (options->output && (options->all || found.n > 1)) {
         status = recover_into(options, &found);
         rings_dir_sweep();

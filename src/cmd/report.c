@@ -47,16 +47,16 @@ struct report_options {
 static const char *const formats[] = {"text", "json", "csv", NULL};
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
-     offsetof(struct report_options, format), .choices = formats},
-    {OPTION_FLAG, 0, "spreadsheet", NULL,
-     "in CSV, write ' before a text that a spreadsheet would\n"
-     "run as a formula (= + - @)",
-     offsetof(struct report_options, spreadsheet)},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format",
+     offsetof(struct report_options, format), .choices = formats, .default_text = "text"},
+    {OPTION_FLAG, 0, "spreadsheet", NULL, "in CSV, write ' before a text that is a formula",
+     offsetof(struct report_options, spreadsheet),
+     .page = "A spreadsheet would run a text that begins with one of '= + - @'."},
     {OPTION_FLAG, 0, "flags", NULL,
-     "in text and JSON, show the state of the kernel's CPU:\n"
-     "interrupts off, preemption count, ... (d..2.)",
-     offsetof(struct report_options, flags)},
+     "in text and JSON, show the state of the kernel's CPU: interrupts off, preemption count, ... "
+     "(d..2.)",
+     offsetof(struct report_options, flags),
+     .page = "\"FLAGS\" explains the letters. JSON has the numbers flags and preempt_count."},
     {OPTION_END},
 };
 
@@ -75,18 +75,24 @@ static int parse_last(void *member, const char *value, struct error *error)
 }
 
 static const struct cli_option end_options[] = {
-    {OPTION_PARSED, 0, "last", "N", "only the last N events of those selected",
-     offsetof(struct report_options, last), .parse = parse_last},
+    {OPTION_PARSED, 0, "last", "N", "only the last N of the selected events",
+     offsetof(struct report_options, last), .parse = parse_last,
+     .page = "Losses after the first of these events are shown too, and do not count. The traces "
+             "must be "
+             "files. With --follow, --limit is possible as well."},
     {OPTION_FLAG, 0, "follow", NULL,
-     "print what is being recorded, until that ends or\n"
-     "Ctrl-C; begins now, or with --last",
-     offsetof(struct report_options, follow)},
+     "print what is being recorded, until that ends or Ctrl-C; begins now, or with --last",
+     offsetof(struct report_options, follow), .page = "\"FOLLOWING\" describes this.",
+     .excludes = "--from and --until"},
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_option_table, offsetof(struct report_options, select)},
+    {"Selection", select_option_table, offsetof(struct report_options, select),
+     .page = "A loss is kept unless its time, CPU, vCPU or layer is excluded, because any event "
+             "may have been "
+             "lost."},
     {"End of the trace", end_options, 0},
     {"Reading", open_option_table, offsetof(struct report_options, open)},
     {"Threads", jobs_option_table, offsetof(struct report_options, jobs)},

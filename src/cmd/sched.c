@@ -21,37 +21,67 @@ static const char *const by_names[] = {"task", "vcpu", "vm", "cpu", "domain", NU
 
 static const struct cli_option what_options[] = {
     {OPTION_CHOICE, 'b', "by", "task|vcpu|vm|cpu|domain",
-     "one row per task, vCPU, VM, CPU or domain (task)", MEMBER(by), .choices = by_names},
-    {OPTION_FLAG, 0, "latency", NULL, "show only the time from wake-up to running",
-     MEMBER(wakeups)},
-    {OPTION_FLAG, 0, "who", NULL, "show who ran on the CPU while another waited", MEMBER(who)},
-    {OPTION_FLAG, 0, "wakers", NULL, "show who woke whom", MEMBER(wakers)},
-    {OPTION_FLAG, 0, "states", NULL, "show one row per state: how often, how long", MEMBER(states)},
-    {OPTION_FLAG, 0, "xenalyze-names", NULL, "with --by=domain: use the states of xenalyze",
-     MEMBER(xenalyze_names)},
+     "one row per task, vCPU, VM, CPU or domain", MEMBER(by), .choices = by_names,
+     .default_text = "task",
+     .page =
+         "Tasks are the threads of kernels and the vCPUs of Xen. The vCPUs of QEMU are the threads "
+         "of the "
+         "host that the trace directory names as vCPUs, or that enter a guest with KVM. A row of a "
+         "VM is the sum of its vCPUs; '-' is a machine without a known name."},
+    {OPTION_FLAG, 0, "latency", NULL, "show only the time from wake-up to running", MEMBER(wakeups),
+     .excludes = "--who, --wakers and --states"},
+    {OPTION_FLAG, 0, "who", NULL, "show who ran on the CPU while another waited", MEMBER(who),
+     .excludes = "--latency, --wakers and --states"},
+    {OPTION_FLAG, 0, "wakers", NULL, "show who woke whom", MEMBER(wakers),
+     .page =
+         "Rows show how often, and how long it took until the woken thread ran. The waker is the "
+         "thread "
+         "on the CPU of the wake-up, or '<interrupt>' if the trace shows that the CPU was in an "
+         "interrupt.",
+     .excludes = "--latency, --who and --states"},
+    {OPTION_FLAG, 0, "states", NULL, "show one row per state: how often, how long", MEMBER(states),
+     .page = "Only times whose begin and end are known count. With --from or --until, a state that "
+             "begins "
+             "in this time counts with its whole length, so there are no shares.",
+     .excludes = "--latency, --who and --wakers"},
+    {OPTION_FLAG, 0, "xenalyze-names", NULL, "use the states of xenalyze", MEMBER(xenalyze_names),
+     .requires = "--by=domain"},
     {OPTION_END},
 };
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(common.format),
-     .choices = table_formats},
-    {OPTION_STRING, 0, "sort", "COLUMN",
-     "sort by COLUMN, largest first (the first share;\n--latency: max; --who, --wakers, "
-     "--states: sum)",
-     MEMBER(common.sort)},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format", MEMBER(common.format),
+     .choices = table_formats, .default_text = "text"},
+    {OPTION_STRING, 0, "sort", "COLUMN", "sort by COLUMN, largest first", MEMBER(common.sort),
+     .default_text = "the first share; --latency: max; --who, --wakers, --states: sum",
+     .page =
+         "COLUMN is the title of a column, or its name in JSON, such as wait_share, wake_p99 or "
+         "preempt_sum."},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(common.top)},
     WIDE_OPTION(MEMBER(common.wide)),
-    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest waits", MEMBER(common.slowest)},
+    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest waits", MEMBER(common.slowest),
+     .page =
+         "Up to N waits that have not ended at the end of the trace follow, with the time that "
+         "they have "
+         "lasted (strata-analysis(7)). A thread whose only wait has not ended has no row, and is "
+         "listed too. With --states, these are times in a state, and all of them have ended."},
     {OPTION_PARSED, 0, "context", "SECONDS",
-     "with --slowest: also print the events from SECONDS\n"
-     "before each wait to SECONDS after it",
-     MEMBER(common.context), NULL, duration_parse},
+     "also print the events from SECONDS before each of these waits to SECONDS after it",
+     MEMBER(common.context), NULL, duration_parse, .requires = "--slowest"},
     {OPTION_PARSED, 0, "every", "SECONDS", "states, each also over time, in periods of SECONDS",
-     MEMBER(common.every), NULL, duration_parse_period},
+     MEMBER(common.every), NULL, duration_parse_period,
+     .page =
+         "Text has a column for the number of times that began in each period, and a column for "
+         "their "
+         "99th percentile. Each character is one or several periods; '%' marks lost events. JSON "
+         "has 'series'."},
     {OPTION_FLAG, 0, "folded", NULL, "print states as stacks for flamegraph.pl: KEY;KEY SUM",
-     MEMBER(common.folded)},
+     MEMBER(common.folded), .page = "SUM is in nanoseconds. speedscope reads this, too.",
+     .excludes = "--events"},
     {OPTION_FLAG, 0, "events", NULL, "print each time in a state instead of rows",
-     MEMBER(common.events)},
+     MEMBER(common.events),
+     .page =
+         "For each source, they are in the order of their ends. JSON has objects as in 'slowest'."},
     {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of the wake-ups of each row",
      MEMBER(common.histogram)},
     {OPTION_END},
@@ -59,7 +89,8 @@ static const struct cli_option output_options[] = {
 
 static const struct cli_option wait_options[] = {
     {OPTION_PARSED, 0, "longer", "SECONDS", "only waits of SECONDS or more (0.001 is 1 ms)",
-     MEMBER(common.longer), NULL, duration_parse},
+     MEMBER(common.longer), NULL, duration_parse,
+     .page = "Times and shares do not change; with --states, shorter times are left out."},
     {OPTION_STRING, 0, "task", "GLOB", "only tasks of this name", MEMBER(common.task)},
     {OPTION_END},
 };
@@ -68,7 +99,18 @@ static const struct option_group groups[] = {
     {"What is shown", what_options, 0},
     {"Output", output_options, 0},
     {"Which waits", wait_options, 0},
-    {"Selection", select_option_table, MEMBER(common.select)},
+    {"Selection", select_option_table, MEMBER(common.select),
+     .page =
+         "--pid and --vcpu select rows. --cpu, --from and --until select times in a state, and the "
+         "time inside "
+         "and outside the guest during a run: the part of a longer state that lies within. A run, "
+         "a "
+         "wait or a wake-up counts if it begins there, with its whole duration. --event, --layer "
+         "and "
+         "--limit leave out events that are read (strata-analysis(7)). States are unknown for a "
+         "time "
+         "in which they leave out scheduler events. --by=cpu excludes --pid, --vcpu and --task; "
+         "--by=domain excludes --pid and --task."},
     {"Reading", open_option_table, MEMBER(common.open)},
     {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},

@@ -22,21 +22,24 @@
 
 const struct cli_option serve_pair_option_table[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE", "also show the spans of RULE, as in strata latency",
-     MEMBER(source.pairs)},
+     MEMBER(source.pairs), .page = "strata-latency(1) describes rules."},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(source.files)},
     {OPTION_PARSED, 0, "index-cache-size", "SIZE",
-     "remove the least recently used indexes of other\n"
-     "traces beyond SIZE in all (1G)",
-     MEMBER(source.index_cache_size), NULL, size_parse},
+     "remove the least recently used indexes of other traces beyond SIZE in all",
+     MEMBER(source.index_cache_size), NULL, size_parse, .default_text = "1G",
+     .page =
+         "This happens when an index is built. An index that was not used for 30 days is removed "
+         "as "
+         "well. The new index stays, whatever its size. A server continues to use a removed index "
+         "that it has open."},
     {OPTION_END},
 };
 
 const struct cli_option serve_listen_option_table[] = {
-    {OPTION_STRING, 0, "listen", "ADDRESS",
-     "HOST, PORT or HOST:PORT to listen on (this machine\n"
-     "only, a free port)",
-     MEMBER(listen)},
+    {OPTION_STRING, 0, "listen", "ADDRESS", "HOST, PORT or HOST:PORT to listen on", MEMBER(listen),
+     .default_text = "this machine only, a free port",
+     .page = "Port 0 is a free port, too. An IPv6 address with a port is in brackets."},
     {OPTION_END},
 };
 

@@ -26,23 +26,31 @@ struct stat_options {
 };
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
-     offsetof(struct stat_options, report.format), .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format",
+     offsetof(struct stat_options, report.format), .choices = table_formats,
+     .default_text = "text"},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
-     "what a row counts: event, cpu, task, layer, vcpu,\n"
-     "source-event, or values of fields, as irq (event)",
-     offsetof(struct stat_options, report.by)},
+     "what a row counts: event, cpu, task, layer, vcpu, source-event, or values of fields, as irq",
+     offsetof(struct stat_options, report.by), .default_text = "event",
+     .page = "\"ROWS\" describes the keys."},
     {OPTION_PARSED, 0, "every", "SECONDS", "also count events per SECONDS (0.1 is 100 ms)",
-     offsetof(struct stat_options, report.every), NULL, duration_parse_period},
+     offsetof(struct stat_options, report.every), NULL, duration_parse_period,
+     .page = "The first period begins at the first counted event. There are at most 100000 "
+             "periods; the last "
+             "one then counts all events that come after."},
     {OPTION_NUMBER, 0, "gaps", "N", "also list the N longest times without an event",
-     offsetof(struct stat_options, report.gaps)},
+     offsetof(struct stat_options, report.gaps),
+     .page = "N is at most 10000. A gap in which a CPU lost events is marked."},
     WIDE_OPTION(offsetof(struct stat_options, wide)),
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_option_table, offsetof(struct stat_options, select)},
+    {"Selection", select_option_table, offsetof(struct stat_options, select),
+     .page = "A loss is kept unless its time, CPU, vCPU or layer is excluded, because any event "
+             "may have been "
+             "lost."},
     {"Reading", open_option_table, offsetof(struct stat_options, open)},
     {"Threads", jobs_option_table, offsetof(struct stat_options, jobs)},
     {"Help", help_option_table, 0},

@@ -32,19 +32,26 @@ struct summary_options {
 #define COMMON(m) (offsetof(struct summary_options, common) + offsetof(struct analysis_options, m))
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)", COMMON(format),
-     .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json", "output format", COMMON(format),
+     .choices = table_formats, .default_text = "text",
+     .page = "There is no CSV, because a summary is several tables; each analysis prints its own."},
     {OPTION_STRING, 0, "html", "FILE",
-     "write a page with charts instead, in one file, for a\nbrowser or a bug report", MEMBER(html)},
-    {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; in a page 20;\n0: all)",
-     COMMON(top)},
+     "write a page with charts instead, in one file, for a browser or a bug report", MEMBER(html),
+     .page = "'-' is standard output. FILE is replaced when the page is complete.",
+     .excludes = "--format"},
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table; 0: all", COMMON(top),
+     .default_text = "5, in a page 20",
+     .page = "The table of requests to disks has twice as many. JSON has all rows."},
     WIDE_OPTION(COMMON(wide)),
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_whole_option_table, COMMON(select)},
+    {"Selection", select_whole_option_table, COMMON(select),
+     .page = "--from and --until select times in a state, and what begins in them. --event, "
+             "--layer and --limit "
+             "leave out events that are read (strata-analysis(7))."},
     {"Reading", open_option_table, COMMON(open)},
     {"Threads", jobs_option_table, COMMON(jobs)},
     {"Help", help_option_table, 0},

@@ -21,11 +21,11 @@ static const struct cli_option view_options[] = {
 
 static const struct cli_option window_options[] = {
     {OPTION_PARSED, 0, "from", "TIME",
-     "open the page at TIME: seconds as printed, or +SECONDS\n"
-     "after the start; ticks if the clock rate is unknown",
-     SERVE_MEMBER(from), .parse = select_parse_time},
-    {OPTION_PARSED, 0, "until", "TIME", "show times up to TIME at first (the end)",
-     SERVE_MEMBER(to), .parse = select_parse_time},
+     "open the page at TIME: seconds as printed, or +SECONDS after the start", SERVE_MEMBER(from),
+     .parse = select_parse_time, .default_text = "the start",
+     .page = "If the clock rate is unknown, TIME is a number of ticks."},
+    {OPTION_PARSED, 0, "until", "TIME", "show times up to TIME at first", SERVE_MEMBER(to),
+     .parse = select_parse_time, .default_text = "the end"},
     {OPTION_END},
 };
 

@@ -41,40 +41,41 @@ static const char *const cpu_vendors[] = {"unknown", "amd", "intel", NULL};
 
 const struct cli_option open_option_table[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
-     "event declarations for a trace that has none: QEMU's\n"
-     "trace-events file, Xen's table or formats file;\n"
-     "repeatable",
-     MEMBER(events)},
+     "event declarations for a trace that has none: QEMU's trace-events file, Xen's table or "
+     "formats file",
+     MEMBER(events),
+     .page =
+         "For QEMU, the best is the 'trace-events-all' of the QEMU that wrote the trace. For Xen, "
+         "FILE is a table that extends the built-in one (strata-xen-events(5)) or a formats file "
+         "(strata-xen-formats(5))."},
     {OPTION_STRING, 0, "source", "NAME", "only this source of a trace directory", MEMBER(source)},
     {OPTION_FLAG, 0, "host-time", NULL, "show all times in the host's monotonic clock",
-     MEMBER(host_time)},
+     MEMBER(host_time),
+     .page = "A trace outside a trace directory is then assumed to be of this host if its clock is "
+             "called "
+             "'monotonic'. strata-info(1) shows how exact the times are."},
     {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     MEMBER(stated_clocks)},
+     MEMBER(stated_clocks), .page = "strata-analysis(7) explains this."},
     {OPTION_FLAG, 'k', "keep-going", NULL, "skip damaged data and show it as a loss",
-     MEMBER(keep_going)},
+     MEMBER(keep_going), .page = "Without this option, reading ends at the first damage."},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost", MEMBER(strict)},
     {OPTION_PARSED, 0, "cpu-hz", "HZ",
-     "rate of the time stamp counter, if the trace does not\n"
-     "state it: 2400000000, 2400M or 2.4G",
-     MEMBER(cpu_hz), .parse = parse_hz},
+     "rate of the time stamp counter, if the trace does not state it: 2400000000, 2400M or 2.4G",
+     MEMBER(cpu_hz), .parse = parse_hz,
+     .page = "Without a rate, the times of a Xen trace are ticks."},
     {OPTION_STRING, 0, "xen-version", "VERSION", "version of the Xen that wrote the trace: 4.17",
-     MEMBER(xen_version)},
+     MEMBER(xen_version), .page = "The meaning of some events depends on it."},
     {OPTION_CHOICE, 0, "cpu-vendor", "amd|intel",
-     "CPU vendor of the Xen host, if the trace has none;\n"
-     "names VM exits",
-     MEMBER(cpu_vendor), .choices = cpu_vendors},
+     "CPU vendor of the Xen host, if the trace has none", MEMBER(cpu_vendor),
+     .choices = cpu_vendors, .page = "The names of VM exits depend on it."},
     {OPTION_STRING, 0, "tracefs-copy", "DIR",
-     "copy of a tracefs tree, for raw ftrace pages stored\n"
-     "elsewhere",
-     MEMBER(tracefs)},
+     "copy of a tracefs tree, for raw ftrace pages stored elsewhere", MEMBER(tracefs)},
     {OPTION_STRING, 0, "kallsyms", "FILE",
-     "copy of /proc/kallsyms, for raw ftrace pages without\n"
-     "one in their tree",
-     MEMBER(kallsyms)},
+     "copy of /proc/kallsyms, for raw ftrace pages without one in their tree", MEMBER(kallsyms),
+     .page = "Functions are then shown by name."},
     {OPTION_FLAG, 0, "no-header", NULL,
-     "simpletrace: event numbers are indices into the\n"
-     "--trace-events files",
-     MEMBER(no_header)},
+     "simpletrace: event numbers are indices into the --trace-events files", MEMBER(no_header),
+     .page = "This is for a file that was written without a header."},
     {OPTION_RENAMED, 0, "xen", "--xen-version"},
     {OPTION_END},
 };
@@ -85,10 +86,11 @@ const struct cli_option help_option_table[] = {
 };
 
 const struct cli_option jobs_option_table[] = {
-    {OPTION_PARSED, 'j', "jobs", "N",
-     "use N threads (as many as CPUs, at most 8); the output\n"
-     "is the same",
-     0, .parse = jobs_parse},
+    {OPTION_PARSED, 'j', "jobs", "N", "use N threads; the output is the same", 0,
+     .parse = jobs_parse, .default_text = "as many as CPUs, at most 8",
+     .page = "With 1, no thread is started. A short trace is read by one thread, and so is a trace "
+             "that "
+             "several threads would not read faster, such as one from a pipe."},
     {OPTION_END},
 };
 

@@ -21,8 +21,10 @@ struct ctl_options {
 static const struct cli_option ctl_option_table[] = {
     {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
      offsetof(struct ctl_options, qmp), NULL, NULL},
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "format of lists and other output (text)",
-     offsetof(struct ctl_options, format), .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "format of lists and other output",
+     offsetof(struct ctl_options, format), .choices = table_formats, .default_text = "text",
+     .page = "It applies to list, info and status, and to stats and file of a program that links "
+             "libstrata. The other commands print text only. JSON is one object per line."},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };

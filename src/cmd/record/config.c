@@ -14,12 +14,18 @@
 
 const struct cli_option record_config_options[] = {
     {OPTION_STRINGS, 0, "config", "FILE|NAME",
-     "read options from FILE or " RECORD_CONFIG_DIR "/NAME.conf,\nbefore the command line; "
-     "strata-record.conf(5)",
-     MEMBER(files)},
-    {OPTION_FLAG, 0, "print-config", NULL, "print a file for --config and exit", MEMBER(prints)},
+     "read options from FILE or " RECORD_CONFIG_DIR "/NAME.conf; strata-record.conf(5)",
+     MEMBER(files),
+     .page = "A FILE has a '/' or ends in '.conf'. An option of the command line replaces the "
+             "option of the file, or is "
+             "added to it if it is repeatable. Operands and a command replace those of the file."},
+    {OPTION_FLAG, 0, "print-config", NULL, "print a file for --config and exit", MEMBER(prints),
+     .page =
+         "The command line is checked. Comments at the end of the file list the default events and "
+         "limits."},
     {OPTION_FLAG, 0, "print-command", NULL, "print the command line without --config and exit",
-     MEMBER(prints_command)},
+     MEMBER(prints_command),
+     .page = "It is one line for a shell, with the options from the files."},
     {OPTION_END},
 };
 

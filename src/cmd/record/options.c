@@ -50,24 +50,47 @@ static int parse_flight(void *member, const char *value, struct error *error)
 
 const struct cli_option record_common_options[] = {
     {OPTION_STRING, 'o', "output", "DIR", "write the trace into DIR",
-     offsetof(struct record_plan, output)},
+     offsetof(struct record_plan, output),
+     .page = "DIR must be empty or not exist. A recording with --attach of only a program may "
+             "continue a "
+             "trace. A command and a QEMU have a default, 'strata-YYYYMMDD-HHMMSS'; otherwise the "
+             "option is required, unless --live is given."},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
-     offsetof(struct record_plan, time), NULL, duration_parse_period},
-    {OPTION_PARSED, 0, "max-size", "SIZE",
-     "stop writing a source at SIZE (guests: 16G); QEMU or\nprogram keeps running, further events "
-     "count "
-     "as lost",
-     offsetof(struct record_plan, max_size), NULL, size_parse},
+     offsetof(struct record_plan, time), NULL, duration_parse_period,
+     .page = "A command that was started gets SIGTERM."},
+    {OPTION_PARSED, 0, "max-size", "SIZE", "stop writing a source at SIZE",
+     offsetof(struct record_plan, max_size), NULL, size_parse,
+     .default_text = "16G for guests, else no limit",
+     .page = "SIZE is a number of bytes, or has the unit K, M or G. A recording of Xen, of buffers "
+             "or of a "
+             "kernel then ends. A virtual machine or a program keeps running, and further events "
+             "count as lost.",
+     .excludes = "--flight"},
     {OPTION_PARSED, 0, "flight", "TIME|SIZE", "keep only the last TIME (60s, 5m, 2h) or SIZE (2G)",
-     offsetof(struct record_plan, flight), NULL, parse_flight},
+     offsetof(struct record_plan, flight), NULL, parse_flight,
+     .page = "Both can be given, as in '5m,2G': the smaller one then decides. strata-record(1) "
+             "describes "
+             "flight recorders."},
     {OPTION_FLAG, 0, "restart", NULL, "keep the trace in DIR as a snapshot, and record again",
-     offsetof(struct record_plan, restarts)},
-    {OPTION_PARSED, 0, "min-free", "SIZE",
-     "stop when free disk space falls below SIZE (64M with\n--xen and --percpu, else 0)",
-     offsetof(struct record_plan, min_free), NULL, size_parse},
-    {OPTION_PARSED, 0, "buffer-size", "SIZE",
-     "set the size of each CPU's buffer (kernels: 4M; Xen:\n128K, fixed until a reboot)",
-     offsetof(struct record_plan, buffers.buffer_size), NULL, size_parse},
+     offsetof(struct record_plan, restarts),
+     .page =
+         "Use it for a service that starts the same recording again. The old trace moves to "
+         "'DIR/snapshots/TIME-before-restart', with the events that ended programs left in their "
+         "rings. The last 8 of these are kept.",
+     .requires = "--output"},
+    {OPTION_PARSED, 0, "min-free", "SIZE", "stop when free disk space falls below SIZE",
+     offsetof(struct record_plan, min_free), NULL, size_parse,
+     .default_text = "64M with --xen and --percpu, else no limit",
+     .page =
+         "The exit status is then 1. A QEMU or program that was started is stopped as by --time."},
+    {OPTION_PARSED, 0, "buffer-size", "SIZE", "set the size of each CPU's trace buffer",
+     offsetof(struct record_plan, buffers.buffer_size), NULL, size_parse,
+     .default_text = "4M for kernels, 128K for Xen",
+     .page =
+         "Xen allocates its buffers once per boot, in pages of 4096 bytes, for the first recording "
+         "or "
+         "by 'tbuf_size=' on its command line. If they have another size, the recording does not "
+         "start. Programs choose the size of their own buffers."},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct record_plan, strict)},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0},
@@ -80,13 +103,16 @@ static const char *const live_formats[] = {
     [PLAN_LIVE_TEXT] = "text", [PLAN_LIVE_JSON] = "json", [PLAN_LIVE_CSV] = "csv", NULL};
 
 const struct cli_option record_live_options[] = {
-    {OPTION_FLAG, 0, "live", NULL, "print the events of kernels as they come", MEMBER(on)},
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live (text)",
-     MEMBER(format), .choices = live_formats},
-    {OPTION_FLAG, 0, "spreadsheet", NULL,
-     "in CSV, write ' before a text that begins with\n"
-     "= + - @, which a spreadsheet would run as a formula",
-     MEMBER(spreadsheet)},
+    {OPTION_FLAG, 0, "live", NULL, "print the events of kernels as they occur", MEMBER(on),
+     .page =
+         "The trace is then optional. Other sources than guests at endpoints and the host's kernel "
+         "cannot be printed live, and are an error."},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live", MEMBER(format),
+     .choices = live_formats, .default_text = "text", .requires = "--live"},
+    {OPTION_FLAG, 0, "spreadsheet", NULL, "in CSV, write ' before a text that is a formula",
+     MEMBER(spreadsheet),
+     .page = "A spreadsheet would run a text that begins with one of '= + - @'.",
+     .requires = "--format=csv"},
     {OPTION_RENAMED, 'l', "-l", "--live"},
     {OPTION_END},
 };
@@ -96,18 +122,24 @@ const struct cli_option record_live_options[] = {
 
 const struct cli_option record_triggers_options[] = {
     {OPTION_STRINGS, 0, "on", "CONDITION",
-     "save a snapshot when CONDITION is met, such as\n'latency block > 50ms', 'exit != 0', or "
-     "qmp:STOP;\nrepeatable",
-     MEMBER(conditions)},
-    {OPTION_PARSED, 0, "after", "SECONDS", "save it SECONDS after that (2)", MEMBER(after), NULL,
-     duration_parse},
+     "save a snapshot when CONDITION is met, such as 'latency block > 50ms', 'exit != 0', or "
+     "qmp:STOP",
+     MEMBER(conditions), .requires = "--flight"},
+    {OPTION_PARSED, 0, "after", "SECONDS", "save it SECONDS after that", MEMBER(after), NULL,
+     duration_parse, .default_text = "2", .page = "The snapshot then shows what followed.",
+     .requires = "--on"},
     {OPTION_STRING, 0, "then", "COMMAND",
-     "run COMMAND with the snapshot's directory as its last\nargument", MEMBER(command)},
-    {OPTION_NUMBER, 0, "snapshots-per-hour", "N", "save at most N snapshots in any hour (12)",
-     MEMBER(per_hour)},
-    {OPTION_PARSED, 0, "snapshots-size", "SIZE",
-     "remove the oldest snapshots beyond SIZE in all (4G, or\ntwice the size of --flight)",
-     MEMBER(size), NULL, size_parse},
+     "run COMMAND with the snapshot's directory as its last argument", MEMBER(command),
+     .requires = "--on"},
+    {OPTION_NUMBER, 0, "snapshots-per-hour", "N", "save at most N snapshots in any hour",
+     MEMBER(per_hour), .default_text = "12",
+     .page = "For one condition, at most one is saved in an hour divided by N.",
+     .requires = "--on"},
+    {OPTION_PARSED, 0, "snapshots-size", "SIZE", "remove the oldest snapshots beyond SIZE in all",
+     MEMBER(size), NULL, size_parse,
+     .default_text = "4G, or twice the size of --flight if that is more",
+     .page = "Only snapshots that a condition saved count, and the newest is always kept.",
+     .requires = "--on"},
     {OPTION_END},
 };
 
@@ -115,14 +147,18 @@ const struct cli_option record_triggers_options[] = {
 #define MEMBER(m) offsetof(struct plan_metrics, m)
 
 const struct cli_option record_metrics_options[] = {
-    {OPTION_STRING, 0, "metrics", "[ADDR:]PORT",
-     "serve metrics for Prometheus, at /metrics (ADDR: this\nmachine only; PORT 0: a free one)",
-     MEMBER(listen)},
+    {OPTION_STRING, 0, "metrics", "[ADDR:]PORT", "serve metrics for Prometheus at /metrics",
+     MEMBER(listen),
+     .page = "The address is printed. Without ADDR, only this machine can connect. PORT 0 selects "
+             "a free "
+             "port."},
     {OPTION_STRING, 0, "metrics-file", "FILE",
-     "write metrics for node_exporter's textfile collector", MEMBER(file)},
+     "write metrics for node_exporter's textfile collector", MEMBER(file),
+     .page = "FILE, usually '*.prom', is replaced every ten seconds and at the end."},
     {OPTION_PARSED, 0, "metrics-period", "SECONDS",
-     "count exits, stolen time and latencies every SECONDS\n(10; 0: never)", MEMBER(period), NULL,
-     duration_parse},
+     "count exits, stolen time and latencies every SECONDS; 0: never", MEMBER(period), NULL,
+     duration_parse, .default_text = "10",
+     .page = "Each time, guests and programs are asked for the events that they still hold."},
     {OPTION_END},
 };
 
@@ -130,25 +166,43 @@ const struct cli_option record_metrics_options[] = {
 #define MEMBER(m) offsetof(struct plan_guests, m)
 
 const struct cli_option record_guest_options[] = {
-    {OPTION_STRING, 0, "key", "FILE", "file with the key that the agents know", MEMBER(key)},
+    {OPTION_STRING, 0, "key", "FILE", "read the key that the agents know from FILE", MEMBER(key),
+     .page =
+         "The key has 16 bytes or more, and only the owner may have access to the file. TCP and "
+         "vsock "
+         "require it, because other programs can connect there. An agent that does not know the "
+         "key is refused."},
     {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "process ID of the guest's QEMU, for its clock in KVM",
-     MEMBER(kvms)},
-    {OPTION_STRING, 0, "kvm-files", "DIR", "KVM's directory (" GUEST_KVM_ROOT ")",
-     MEMBER(kvm_files)},
+     MEMBER(kvms),
+     .page =
+         "Without NAME, this is the first guest. It is required if QEMU did not make the port's "
+         "socket itself, as under libvirt, and for TCP."},
+    {OPTION_STRING, 0, "kvm-files", "DIR", "KVM's directory in debugfs", MEMBER(kvm_files),
+     .default_text = GUEST_KVM_ROOT},
     {OPTION_STRINGS, 0, "filter", "GLOB=FILTER",
-     "record events that match GLOB only if FILTER holds", MEMBER(filters)},
-    {OPTION_STRING, 0, "clock", "NAME", "set the trace clock: x86-tsc, mono, ... (the best)",
-     MEMBER(clock)},
-    {OPTION_PARSED, 0, "queue-size", "SIZE", "set the agent's queue for each CPU (4M)",
-     MEMBER(queue), NULL, size_parse},
-    {OPTION_NUMBER, 0, "compress", "LEVEL", "compress by zstd, 1 to 19 (0: off)", MEMBER(level)},
+     "record events that match GLOB only if FILTER holds", MEMBER(filters),
+     .page = "FILTER is in the kernel's filter language: 'sched:sched_switch=prev_pid == 1'."},
+    {OPTION_STRING, 0, "clock", "NAME", "set the trace clock: x86-tsc, mono, ...", MEMBER(clock),
+     .default_text = "the best that the guest has",
+     .page = "NAME is the kernel's name for the clock. The best is 'x86-tsc', then 'mono_raw'."},
+    {OPTION_PARSED, 0, "queue-size", "SIZE", "set the agent's memory for unsent pages of each CPU",
+     MEMBER(queue), NULL, size_parse, .default_text = "4M"},
+    {OPTION_NUMBER, 0, "compress", "LEVEL", "compress by zstd, level 1 to 19; 0: off",
+     MEMBER(level), .default_text = "0",
+     .page = "Compression takes CPU time in the guest and saves bandwidth."},
     {OPTION_FLAG, 0, "kernel-symbols", NULL, "also collect the names of kernel functions",
-     MEMBER(kallsyms)},
+     MEMBER(kallsyms), .page = "Events that show addresses then show names."},
     {OPTION_NUMBER, 0, "reconnect-timeout", "SECONDS",
-     "let an agent without a connection trace on (60)", MEMBER(keep)},
-    {OPTION_NUMBER, 0, "cpus", "N", "virtio-trace: create FIFOs for N CPUs", MEMBER(cpus)},
+     "let an agent without a connection trace on for SECONDS; 0: for ever", MEMBER(keep),
+     .default_text = "60"},
+    {OPTION_NUMBER, 0, "cpus", "N", "virtio-trace: create FIFOs for N CPUs if they are missing",
+     MEMBER(cpus)},
     {OPTION_STRING, 0, "tracefs-copy", "DIR", "virtio-trace: a copy of the guest's tracefs",
-     MEMBER(tracefs)},
+     MEMBER(tracefs),
+     .page = "It decodes the pages, and the necessary files are copied to the trace. Make the copy "
+             "in the "
+             "guest during the same boot, by 'cp -r /sys/kernel/tracing/events COPY', and copy the "
+             "files trace_clock, saved_cmdlines and printk_formats as well."},
     {OPTION_RENAMED, 0, "kallsyms", "--kernel-symbols"},
     {OPTION_END},
 };
@@ -158,14 +212,26 @@ const struct cli_option record_guest_options[] = {
 
 const struct cli_option record_buffers_options[] = {
     {OPTION_STRINGS, 0, "trace-events", "FILE",
-     "declarations of additional events; copied to the trace", MEMBER(tables)},
-    {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7- (all)", MEMBER(cpus)},
+     "read declarations of additional events; the trace gets a copy", MEMBER(tables),
+     .page = "They are of class guest, or of a modified Xen (strata-xen-events(5)). --event "
+             "accepts their "
+             "names."},
+    {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7-", MEMBER(cpus),
+     .default_text = "all", .page = "A CPU mask that another program left in Xen is ignored."},
     {OPTION_PARSED, 0, "keep-in-memory", "SIZE",
-     "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse},
-    {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds (100)", MEMBER(poll)},
+     "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse,
+     .excludes = "--flight"},
+    {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds", MEMBER(poll),
+     .default_text = "100",
+     .page =
+         "They are read once a second while no records arrive, and at once if one is half full."},
     {OPTION_FLAG, 0, "include-old", NULL, "also record what is in the buffers already",
-     MEMBER(backlog)},
-    {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen through its libxenctrl", MEMBER(libxenctrl)},
+     MEMBER(backlog), .page = "With 'tbuf_size=' on Xen's command line, this is the boot."},
+    {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen through its libxenctrl", MEMBER(libxenctrl),
+     .page = "This is the default if Xen's control interface is newer than the known versions. "
+             "libxenctrl "
+             "does not report the event mask, so at the end all events are selected.",
+     .requires = "--xen"},
     {OPTION_FLAG, 0, "leave-enabled", NULL, "leave tracing on at the end, with these masks",
      MEMBER(leave_on)},
     {OPTION_RENAMED, 0, "flight-recorder", "--keep-in-memory"},

@@ -19,47 +19,78 @@ static const struct cli_option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "record a running QEMU, monitor or program",
      offsetof(struct record_plan, attach)},
     {OPTION_STRINGS, 0, "libvirt", "DOMAIN", "record a domain of libvirt: its name, UUID or number",
-     offsetof(struct record_plan, domains)},
+     offsetof(struct record_plan, domains), .excludes = "--attach"},
     {OPTION_FLAG, 0, "xen", NULL, "record the Xen of this machine, as root in dom0",
      offsetof(struct record_plan, xen)},
-    {OPTION_STRINGS, 0, "percpu", "NAME", "record per-CPU buffers of a program; repeatable",
-     offsetof(struct record_plan, buffers.names)},
+    {OPTION_STRINGS, 0, "percpu", "NAME", "record per-CPU buffers of a program",
+     offsetof(struct record_plan, buffers.names),
+     .page =
+         "NAME is a file; without a '/', an object of shm_open(3), in /dev/shm. If the file is "
+         "missing, the recorder waits for it, 10 seconds or until --time. Several buffers share "
+         "the other options."},
     {OPTION_MAYBES, 0, "guest", "[NAME=]ENDPOINT",
-     "record a guest's kernel, by strata-agent; repeatable;\n[=EVENTS]: the guest of the recorded "
-     "QEMU",
-     offsetof(struct record_plan, guests.words)},
+     "record a guest's kernel, by strata-agent; [=EVENTS]: the guest of the recorded QEMU",
+     offsetof(struct record_plan, guests.words),
+     .page =
+         "ENDPOINT is the socket or the FIFOs of the guest's virtio-serial port, tcp:HOST:PORT, "
+         "vsock:CID[:PORT], fifo:PATH, which creates the FIFOs, or virtio-trace:DIR. An argument "
+         "with a "
+         "'=' or a '/' is an endpoint. Without NAME, guests are named guest, guest2 and so on, and "
+         "the guest of the recorded QEMU is the first. strata-collect(1) describes endpoints, "
+         "clocks and untrusted guests, and prints the options of QEMU and libvirt that make an "
+         "endpoint. EVENTS are patterns such as 'sched:*,irq:*'; see \"DEFAULT EVENTS\"."},
     {OPTION_MAYBE, 0, "host", "EVENTS", "also record this host's kernel",
-     offsetof(struct record_plan, host)},
+     offsetof(struct record_plan, host),
+     .page =
+         "The recorder has a tracefs instance of its own, which is removed at the end, even if the "
+         "recorder is killed. This requires root, or write access to "
+         "/sys/kernel/tracing/instances. An event reaches the trace within 2 seconds, with "
+         "--live within 100 ms. For EVENTS, see \"DEFAULT EVENTS\"."},
     {OPTION_END},
 };
 
 static const struct cli_option event_options[] = {
     {OPTION_STRINGS, 'e', "event", "EVENTS",
-     "record these events: names with * and ?; for Xen also\nclasses",
-     offsetof(struct record_plan, events)},
+     "record these events: names with * and ?; for Xen also classes",
+     offsetof(struct record_plan, events),
+     .page =
+         "These are events of QEMU, of the program, of Xen or of the buffers. If only guests at "
+         "endpoints "
+         "and the host's kernel are recorded, they are events of the guests. Separate several by "
+         "commas. A pattern that matches no event of QEMU is an error."},
     {OPTION_STRING, 0, "for", "ANALYSIS[,ANALYSIS...]",
-     "record the events that exits, sched, io or irq use,\nat each layer, instead of the "
-     "default events",
-     offsetof(struct record_plan, for_analyses)},
-    {OPTION_LIST, 0, "guest-event", "GLOB",
-     "record these events of guests at ENDPOINTs (--event\nif only guests are recorded, else "
-     "the default)",
-     offsetof(struct record_plan, guests.events)},
+     "record the events that exits, sched, io or irq use, at each layer, instead of the default "
+     "events",
+     offsetof(struct record_plan, for_analyses),
+     .page = "Events that other options name are recorded as well. Events that this kernel or QEMU "
+             "does not "
+             "have are left out."},
+    {OPTION_LIST, 0, "guest-event", "GLOB", "record these events of guests at ENDPOINTs",
+     offsetof(struct record_plan, guests.events),
+     .default_text = "--event if only guests are recorded, else the default events",
+     .requires = "--guest=ENDPOINT"},
     {OPTION_END},
 };
 
 static const struct cli_option vm_options[] = {
     {OPTION_FLAG, 0, "host-threads", NULL, "record the host kernel only while recorded threads run",
-     offsetof(struct record_plan, host_threads)},
+     offsetof(struct record_plan, host_threads),
+     .page =
+         "Recorded threads are threads of the recorded process, of its children and of the "
+         "recorder; "
+         "their switches and wake-ups are recorded too. strata-sched(1) then shows other time as "
+         "unknown. Most requests to disks end in an interrupt of another thread, which "
+         "strata-io(1) then does not see.",
+     .requires = "--host"},
     {OPTION_STRING, 0, "qemu", "PROGRAM", "name the QEMU that COMMAND, a script, starts",
      offsetof(struct record_plan, qemu)},
     {OPTION_END},
 };
 
 static const struct cli_option libvirt_options[] = {
-    {OPTION_STRING, 0, "libvirt-uri", "URI",
-     "connect to this daemon ($LIBVIRT_DEFAULT_URI, or\nqemu:///system, then qemu:///session)",
-     offsetof(struct record_plan, libvirt_uri)},
+    {OPTION_STRING, 0, "libvirt-uri", "URI", "connect to this daemon",
+     offsetof(struct record_plan, libvirt_uri),
+     .default_text = "$LIBVIRT_DEFAULT_URI, or qemu:///system, then qemu:///session"},
     {OPTION_END},
 };
 
@@ -76,8 +107,10 @@ static const struct option_group groups[] = {
     {"Options", record_common_options, 0},
     {"Live output, of guests and the kernel of the host", record_live_options,
      offsetof(struct record_plan, live)},
-    {"Triggers, with --flight", record_triggers_options, offsetof(struct record_plan, triggers)},
-    {"Monitoring", record_metrics_options, offsetof(struct record_plan, metrics)},
+    {"Triggers, with --flight", record_triggers_options, offsetof(struct record_plan, triggers),
+     .page = "\"TRIGGERS\" describes conditions and snapshots."},
+    {"Monitoring", record_metrics_options, offsetof(struct record_plan, metrics),
+     .page = "strata-metrics(7) describes the metrics."},
     {"Configuration", record_config_options, offsetof(struct record_options, config)},
     {"With a command after --", vm_options, 0},
     {"With --guest=ENDPOINT", record_guest_options, offsetof(struct record_plan, guests)},

@@ -36,12 +36,15 @@ struct sql_options {
 #define MEMBER(m) offsetof(struct sql_options, m)
 
 static const struct cli_option query_options[] = {
-    {OPTION_STRINGS, 'c', "command", "SQL", "run these statements; repeatable", MEMBER(commands)},
-    {OPTION_STRING, 0, "file", "FILE", "run the statements of FILE", MEMBER(file)},
+    {OPTION_STRINGS, 'c', "command", "SQL", "run these statements", MEMBER(commands),
+     .page = "Statements are separated by ';'."},
+    {OPTION_STRING, 0, "file", "FILE", "run the statements of FILE", MEMBER(file),
+     .page = "'-' is standard input."},
     {OPTION_STRING, 'q', "query", "NAME", "run a query that ships with Strata", MEMBER(named)},
-    {OPTION_FLAG, 'l', "list", NULL, "list the queries that ship with Strata", MEMBER(list)},
+    {OPTION_FLAG, 'l', "list", NULL, "list the queries that ship with Strata", MEMBER(list),
+     .page = "With --format=json or csv, also show their SQL."},
     {OPTION_STRINGS, 'p', "pair", "RULE",
-     "also make spans by RULE, as in strata latency:\n'begin(key) -> end(key)'", MEMBER(pairs)},
+     "also make spans by RULE, as in strata latency: 'begin(key) -> end(key)'", MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(pair_files)},
     {OPTION_RENAMED, 'f', "-f", "--file"},
@@ -49,27 +52,34 @@ static const struct cli_option query_options[] = {
 };
 
 static const struct cli_option output_options[] = {
-    {OPTION_CHOICE, 0, "format", "text|json|csv", "output format (text)", MEMBER(format),
-     .choices = table_formats},
-    {OPTION_FLAG, 0, "spreadsheet", NULL,
-     "in CSV, write ' before a text that a spreadsheet would\n"
-     "run as a formula",
-     MEMBER(spreadsheet)},
+    {OPTION_CHOICE, 0, "format", "text|json|csv", "output format", MEMBER(format),
+     .choices = table_formats, .default_text = "text",
+     .page =
+         "JSON has an object per row and line, without the columns that are NULL. CSV has a header "
+         "line per query. Blobs are hexadecimal digits."},
+    {OPTION_FLAG, 0, "spreadsheet", NULL, "in CSV, write ' before a text that is a formula",
+     MEMBER(spreadsheet),
+     .page = "A spreadsheet would run a text that begins with one of '= + - @'."},
     {OPTION_END},
 };
 
 static const struct cli_option limit_options[] = {
-    {OPTION_PARSED, 0, "limit-memory", "SIZE", "stop a query that needs more memory (1G)",
-     MEMBER(limit_memory), NULL, size_parse},
+    {OPTION_PARSED, 0, "limit-memory", "SIZE", "stop a query that needs more memory",
+     MEMBER(limit_memory), NULL, size_parse, .default_text = "1G",
+     .page = "Memory of the readers of the tables does not count. Sorting large results uses "
+             "temporary files."},
     {OPTION_PARSED, 0, "limit-time", "SECONDS", "stop after SECONDS", MEMBER(limit_time), NULL,
-     duration_parse_period},
+     duration_parse_period, .page = "This is the time of all statements together."},
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
-    {"Queries", query_options, 0},  {"Output", output_options, 0},
-    {"Limits", limit_options, 0},   {"Reading", open_option_table, MEMBER(open)},
-    {"Help", help_option_table, 0}, {NULL},
+    {"Queries", query_options, 0},
+    {"Output", output_options, 0},
+    {"Limits", limit_options, 0, .page = "Set limits for a query that you did not write."},
+    {"Reading", open_option_table, MEMBER(open)},
+    {"Help", help_option_table, 0},
+    {NULL},
 };
 
 const struct command sql_command = {

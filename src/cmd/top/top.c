@@ -32,13 +32,18 @@ static int parse_period(void *member, const char *value, struct error *error)
 #define MEMBER(m) offsetof(struct top_options, m)
 
 static const struct cli_option top_option_table[] = {
-    {OPTION_PARSED, 'd', "delay", "SECONDS", "refresh every SECONDS (1)", MEMBER(period_ns), NULL,
-     parse_period},
-    {OPTION_CHOICE, 0, "sort", "number|time|name", "order of rows (number)", MEMBER(sort),
-     .choices = top_sorts},
-    {OPTION_FLAG, 0, "batch", NULL, "print screens as plain text", MEMBER(batch)},
-    {OPTION_NUMBER, 0, "iterations", "N", "with --batch: stop after N screens (0: no end)",
-     MEMBER(iterations)},
+    {OPTION_PARSED, 'd', "delay", "SECONDS", "refresh every SECONDS, 0.1 to 3600",
+     MEMBER(period_ns), NULL, parse_period, .default_text = "1",
+     .page = "If reading takes longer than a tenth of that, the screen is refreshed less often, "
+             "and says so."},
+    {OPTION_CHOICE, 0, "sort", "number|time|name", "order of rows", MEMBER(sort),
+     .choices = top_sorts, .default_text = "number"},
+    {OPTION_FLAG, 0, "batch", NULL, "print screens as plain text", MEMBER(batch),
+     .page = "An empty line separates them. They are as wide as $COLUMNS says, and have up to 10 "
+             "rows of "
+             "each kind."},
+    {OPTION_NUMBER, 0, "iterations", "N", "stop after N screens; 0: at the end of the recording",
+     MEMBER(iterations), .default_text = "0", .requires = "--batch"},
     {OPTION_HELP, 'h', "help", NULL, "show this help"},
     {OPTION_RENAMED, 'b', "-b", "--batch"},
     {OPTION_RENAMED, 'o', "-o", "--sort"},

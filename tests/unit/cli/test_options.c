@@ -32,9 +32,11 @@ static const char *const colours[] = {"red", "green", "blue", NULL};
 static const struct cli_option table[] = {
     {OPTION_FLAG, 'f', "flag", NULL, "a flag", MEMBER(flag)},
     {OPTION_STRING, 'w', "word", "WORD", "a word", MEMBER(word)},
-    {OPTION_STRINGS, 'm', "many", "WORD", "many\nwords", MEMBER(words)},
+    {OPTION_STRINGS, 'm', "many", "WORD", "many words, more than a line of the help has room for",
+     MEMBER(words)},
     {OPTION_NUMBER, 0, "number", "N", "a number", MEMBER(number)},
-    {OPTION_CHOICE, 'c', "colour", "COLOUR", "a colour", MEMBER(choice), .choices = colours},
+    {OPTION_CHOICE, 'c', "colour", "COLOUR", "a colour", MEMBER(choice), .choices = colours,
+     .default_text = "red"},
     {OPTION_PARSED, 0, "even", "N", "an even number", MEMBER(parsed), .parse = parse_even},
     {OPTION_HELP, 'h', "help", NULL, "this"},
     {OPTION_END},
@@ -155,15 +157,17 @@ static void test_help(void **state)
 
     assert_false(PARSE(&t, "-h", "--zzz"));
     assert_int_equal(status, EXIT_SUCCESS);
-    assert_string_equal(printed, "Usage: strata test [OPTION...] X…\n\nA.\n\nAll:\n"
-                                 "  -f, --flag              a flag\n"
-                                 "  -w, --word=WORD         a word\n"
-                                 "  -m, --many=WORD         many\n"
-                                 "                          words\n"
-                                 "      --number=N          a number\n"
-                                 "  -c, --colour=COLOUR     a colour\n"
-                                 "      --even=N            an even number\n"
-                                 "  -h, --help              this\n");
+    assert_string_equal(
+        printed,
+        "Usage: strata test [OPTION...] X…\n\nA.\n\nAll:\n"
+        "  -f, --flag              a flag\n"
+        "  -w, --word=WORD         a word\n"
+        "  -m, --many=WORD         many words, more than a line of the help has room for;\n"
+        "                          repeatable\n"
+        "      --number=N          a number\n"
+        "  -c, --colour=COLOUR     a colour (default: red)\n"
+        "      --even=N            an even number\n"
+        "  -h, --help              this\n");
 }
 
 int main(void)
