@@ -285,9 +285,9 @@ static void note(void *arg, const char *text)
     cli_error("%s", text);
 }
 
-static bool sleep_for(void *arg, uint64_t ns)
+static bool wait_for(void *arg, int fd, uint64_t until)
 {
-    return stop_signals_sleep(arg, ns);
+    return stop_signals_wait(arg, fd, until);
 }
 
 static int report_follow(const struct report_options *options, const char *dir)
@@ -307,7 +307,7 @@ static int report_follow(const struct report_options *options, const char *dir)
                                   .arg = (void *)(uintptr_t)options,
                                   .losses = &counter,
                                   .note = note,
-                                  .sleep = sleep_for,
+                                  .wait = wait_for,
                                   .hook_arg = &signals};
     struct error error = {0};
     int status, r;

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/follow.h"
 
-#include <malloc.h>
 #include <string.h>
 
 #include "base/clock_ns.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "event/select_put.h"
-#include "live/growth.h"
-#include "live/window.h"
-#include "tracedir/ask.h"
+#include "live/reader.h"
 #include "tracedir/manifest.h"
 
-/* After a window, for this many times as long as it took of a CPU nothing is read. */
-#define IDLE_SHARE 3u
+/* Of a CPU, a quarter at most is used. */
+#define REST 3u
 /* By so much the time of an event may change from one window to the next, because later clock readings make it more exact:
  * this near to where a window ends, what was printed is remembered. */
 #define BOUNDARY_NS UINT64_C(1000000)
@@ -22,20 +19,20 @@
 struct follower {
     const struct follow *follow;
     struct trace_options trace_options;
-    struct watch_growth *growth;
-    int64_t from;  /* what is not later was printed, but for what had another time */
-    int64_t to;    /* the present window's end */
-    bool has_read; /* a window before */
-    /* How often what was printed near `from`, and in this window near `to`, and one; by hash. */
+    int64_t from; /* what is later is printed */
+    struct live_reader *reader;
+    const struct live_window *window; /* the present one */
+    bool has_read;                    /* a window before */
+    /* How often what was printed near the window's begin, and in this window near its end, and one; by hash. */
     struct map printed, printing;
     struct tail_sink last;
-    bool is_begun, is_stopped;
-    bool is_late_reported, is_unread_reported;
+    bool is_begun;
     struct error error;
     unsigned n_notes_reported;   /* but for that it has not ended */
     uint64_t not_ended_reported; /* the hash of what was reported of that; 0: nothing */
     /* The present window's. */
     struct sink sink;
+    struct sink *view;
     struct selection selection;
 };
 
@@ -67,9 +64,10 @@ static int count_item(struct map *map, uint64_t hash, int change, uintptr_t *ret
 /* 1: the item is to be printed; 0: it was, or is before all that is. -ENOMEM. */
 static int is_new(struct follower *f, const struct item *item)
 {
-    bool is_late = item->time <= f->from;
-    bool is_near_from = is_late || (uint64_t)item->time - (uint64_t)f->from <= BOUNDARY_NS;
-    bool is_near_to = (uint64_t)f->to - (uint64_t)item->time <= BOUNDARY_NS;
+    const struct live_window *window = f->window;
+    bool is_late = item->time <= window->from;
+    bool is_near_from = is_late || (uint64_t)item->time - (uint64_t)window->from <= BOUNDARY_NS;
+    bool is_near_to = (uint64_t)window->to - (uint64_t)item->time <= BOUNDARY_NS;
     uintptr_t n;
     uint64_t hash;
     int r = 0;
@@ -112,45 +110,6 @@ static void note(const struct follower *f, const char *text)
     f->follow->note(f->follow->hook_arg, text);
 }
 
-static void report_unread(struct follower *f, const struct error *error)
-{
-    char text[1200];
-
-    if (!f->is_unread_reported && error->code < 0) {
-        error_print(error, text, sizeof text);
-        note(f, text);
-    }
-    f->is_unread_reported |= error->code < 0;
-}
-
-/* Reads an open window and prints what is selected of it. */
-static int print_window(struct follower *f, struct watch_pass *pass)
-{
-    static const struct sink_ops ops = {.put = put};
-    struct sink *view = NULL, *sinks[] = {&f->sink};
-    int r = selection_init(&f->selection, f->follow->select);
-
-    if (r >= 0)
-        r = f->follow->open_view(f->follow->arg, pass->trace, f->follow->out, &view);
-    if (r >= 0) {
-        tail_sink_set_selection(&f->last, &f->selection);
-        f->sink = (struct sink){.ops = &ops};
-        f->follow->losses->next = view;
-        if (!f->is_begun)
-            sink_begin(view);
-        f->is_begun = true;
-        r = watch_window_put(pass, sinks, 1);
-        f->last.selection = NULL;
-        f->follow->losses->next = NULL;
-    }
-    if (r < 0)
-        f->error = f->sink.error;
-    report_unread(f, &pass->error);
-    sink_free(view);
-    selection_done(&f->selection);
-    return r;
-}
-
 static void report_notes(struct follower *f, const struct trace *trace)
 {
     unsigned n = 0;
@@ -173,73 +132,80 @@ static void report_notes(struct follower *f, const struct trace *trace)
     f->n_notes_reported = MAX(f->n_notes_reported, n);
 }
 
-/* Prints what is later than what was printed, up to TO. */
-static int read_window(struct follower *f, int64_t to)
+/* ---- A window ---- */
+
+static int64_t look_back(void *arg, const char *late)
 {
-    const struct watch_window window = {.dir = f->follow->dir,
-                                        .from = f->from,
-                                        .to = to,
-                                        .look_back = f->from > INT64_MIN ? (int64_t)BOUNDARY_NS : 0,
-                                        .options = &f->trace_options};
-    struct watch_pass pass;
+    (void)arg;
+    (void)late;
+    return BOUNDARY_NS;
+}
+
+static int begin_window(void *arg, const struct live_window *window, struct sink **sinks,
+                        unsigned n_max)
+{
+    static const struct sink_ops ops = {.put = put};
+    struct follower *f = arg;
     int r;
 
-    if (to <= f->from)
-        return 0;
-    /* At the end there is also to say how it ended. */
-    if (!watch_growth_check(f->growth) && to < INT64_MAX)
-        return 0;
-    f->to = to;
-    r = watch_window_open(&window, &pass);
-    if (r >= 0 || (pass.trace && to == INT64_MAX))
-        report_notes(f, pass.trace);
-    if (r >= 0) {
-        r = print_window(f, &pass);
-        f->from = to;
-        f->has_read = true;
-        map_done(&f->printed);
-        f->printed = f->printing;
-        f->printing = (struct map){0};
-    } else if (r == -EAGAIN || r == -ENOENT) {
-        r = 0; /* sources that have just begun are read by the next window */
-    } else if (r != -ENOMEM) {
-        report_unread(f, &pass.error);
-        r = 0;
+    (void)n_max;
+    report_notes(f, window->trace);
+    f->window = window;
+    f->view = NULL;
+    r = selection_init(&f->selection, f->follow->select);
+    if (r >= 0)
+        r = f->follow->open_view(f->follow->arg, window->trace, f->follow->out, &f->view);
+    if (r < 0) {
+        selection_done(&f->selection);
+        return r;
     }
-    watch_window_done(&pass);
+    tail_sink_set_selection(&f->last, &f->selection);
+    f->sink = (struct sink){.ops = &ops};
+    f->follow->losses->next = f->view;
+    if (!f->is_begun)
+        sink_begin(f->view);
+    f->is_begun = true;
+    sinks[0] = &f->sink;
+    return 1;
+}
+
+static int end_window(void *arg, const struct live_window *window, int r)
+{
+    struct follower *f = arg;
+
+    (void)window;
+    f->last.selection = NULL;
+    f->follow->losses->next = NULL;
+    if (r < 0)
+        f->error = f->sink.error;
+    sink_free(f->view);
+    selection_done(&f->selection);
+    f->has_read = true;
+    map_done(&f->printed);
+    f->printed = f->printing;
+    f->printing = (struct map){0};
     return r;
 }
 
-static void wait_until(struct follower *f, uint64_t until)
+static void idle(void *arg, int64_t from, int64_t to)
 {
-    uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-    if (!f->is_stopped && now < until)
-        f->is_stopped = f->follow->sleep(f->follow->hook_arg, until - now);
+    (void)arg;
+    (void)from;
+    (void)to;
 }
 
-/* Has all brought to the files. 1: up to *RET_NS; 0: it is not recorded any more; -EAGAIN: not now. */
-static int flush(struct follower *f, int64_t *ret_ns)
+static void put_note(void *arg, const char *text)
 {
-    const char *dir = f->follow->dir;
-    _cleanup_free_ char *late = NULL;
-    uint64_t now;
-    int r = tracedir_flush(dir, &now, &late, NULL);
+    note(arg, text);
+}
 
-    if (r < 0)
-        return r == -EAGAIN || trace_is_live(&dir, 1, f->trace_options.runtime_dir) ? -EAGAIN : 0;
-    if (late && !f->is_late_reported) {
-        _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+/* ---- All windows ---- */
 
-        text_printf(&text, "%s: %s did not send its events in time; some of them may not be shown",
-                    dir, late);
-        text_put_char(&text, '\0');
-        if (!text.error)
-            note(f, text.start);
-    }
-    f->is_late_reported |= late != NULL;
-    *ret_ns = (int64_t)now;
-    return 1;
+static bool is_recorded(void *arg)
+{
+    const struct follower *f = arg;
+
+    return trace_is_live(&f->follow->dir, 1, f->trace_options.runtime_dir);
 }
 
 /* Where to begin: now, or with the last events. */
@@ -264,48 +230,66 @@ static int find_begin(struct follower *f)
 
 static int follow_all(struct follower *f)
 {
-    uint64_t next = clock_ns(CLOCK_MONOTONIC);
-    int r = 1;
+    const struct follow *follow = f->follow;
+    bool is_stopped = false;
 
-    while (r != 0 && !f->is_stopped && !f->follow->out->error && f->last.left > 0) {
-        uint64_t used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        int64_t to = INT64_MAX;
-        int written;
+    while (!is_stopped && !follow->out->error && f->last.left > 0) {
+        int r = live_reader_step(f->reader);
 
-        r = flush(f, &to);
-        written = r == -EAGAIN ? 0 : read_window(f, to);
-        if (written < 0)
-            return written;
-        text_flush(f->follow->out);
-        malloc_trim(0);
-        used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
-        next = MAX(next + FOLLOW_PERIOD_MS * NSEC_PER_MSEC,
-                   clock_ns(CLOCK_MONOTONIC) + IDLE_SHARE * used);
-        if (r != 0)
-            wait_until(f, next);
+        if (r < 0)
+            return r;
+        text_flush(follow->out);
+        if (live_reader_has_ended(f->reader))
+            break;
+        is_stopped =
+            follow->wait(follow->hook_arg, live_reader_fd(f->reader), live_reader_due(f->reader));
     }
-    if (r == 0 && !manifest_probe(f->follow->dir))
-        return error_set(&f->error, -ENOENT, f->follow->dir,
+    if (live_reader_has_ended(f->reader) && !manifest_probe(follow->dir))
+        return error_set(&f->error, -ENOENT, follow->dir,
                          "the trace was moved or deleted while it was followed");
-    return f->is_unread_reported ? -EIO : 0;
+    return live_reader_has_failed(f->reader) ? -EIO : 0;
+}
+
+static int open_reader(struct follower *f, const struct live_consumer *consumer)
+{
+    const struct live_settings settings = {
+        .dir = f->follow->dir,
+        .options = &f->trace_options,
+        .consumer = consumer,
+        .from = f->from,
+        .period_ns = FOLLOW_PERIOD_MS * NSEC_PER_MSEC,
+        .rest = REST,
+        .is_recorded = is_recorded,
+        .is_recorded_arg = f,
+    };
+
+    return live_reader_new(&settings, &f->reader);
 }
 
 int follow_run(const struct follow *follow, struct error *error)
 {
     struct follower f = {.follow = follow, .trace_options = *follow->open};
-    int r = watch_growth_new(follow->dir, &f.growth);
+    const struct live_consumer consumer = {.arg = &f,
+                                           .look_back = look_back,
+                                           .begin = begin_window,
+                                           .end = end_window,
+                                           .idle = idle,
+                                           .note = put_note};
+    int r;
 
     f.trace_options.host_time = f.trace_options.leave_out_unrelated = true;
     f.trace_options.reader.keep_going = true;
-    if (r < 0)
-        error_set(&f.error, r, NULL, "%s", error_text(r));
-    if (r >= 0)
-        r = find_begin(&f);
+    r = find_begin(&f);
+    if (r >= 0) {
+        r = open_reader(&f, &consumer);
+        if (r < 0)
+            error_set(&f.error, r, NULL, "%s", error_text(r));
+    }
     if (r >= 0)
         r = follow_all(&f);
     map_done(&f.printed);
     map_done(&f.printing);
-    watch_growth_free(f.growth);
+    live_reader_free(f.reader);
     *error = f.error;
     return r;
 }

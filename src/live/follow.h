@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Prints what a recording under way writes, until it ends or a signal comes.
- *
- * Each period the recorder is asked to bring all that is held to the files, and what is new is read as a window (live/window.h)
- * and printed in the order of time. So an event is printed a period after it happened, and the time that reading takes.
- * Where reading a window takes long, the next one comes later: not more than a quarter of a CPU is used. */
+/* Prints what a recording under way writes, until it ends or a signal comes: the windows of a reader (live/reader.h), in the order
+ * of time. An event is printed a period after it happened, and the time that reading takes. */
 
 #include "analysis/coverage/losses.h"
 #include "base/text.h"
@@ -26,8 +23,8 @@ struct follow {
     struct losses_sink *losses; /* counts what is printed */
     /* TEXT is for standard error. */
     void (*note)(void *arg, const char *text);
-    /* Sleeps for NS; true: it is to end. */
-    bool (*sleep)(void *arg, uint64_t ns);
+    /* Waits until FD, if it is not -1, is readable, or until UNTIL (CLOCK_MONOTONIC, ns). True: it is to end. */
+    bool (*wait)(void *arg, int fd, uint64_t until);
     void *hook_arg;
 };
 

@@ -14,7 +14,7 @@
 /* Grows beside the events of a guest, whether it has any or not. */
 #define CLOCK_PAIRS "clock-pairs"
 
-struct watch_growth {
+struct live_growth {
     char *dir;
     struct manifest manifest; /* as it was read last */
     bool has_manifest;
@@ -31,7 +31,7 @@ static uint64_t mix_stat(uint64_t hash, const struct stat *st)
 }
 
 /* The manifest, where it is another one than that which is known. False: it cannot be read. */
-static bool read_manifest(struct watch_growth *growth, int dir)
+static bool read_manifest(struct live_growth *growth, int dir)
 {
     struct stat st;
     uint64_t state;
@@ -66,9 +66,9 @@ static uint64_t mix_files(uint64_t hash, int dir, const char *path)
     return hash;
 }
 
-int watch_growth_new(const char *dir, struct watch_growth **ret)
+int live_growth_new(const char *dir, struct live_growth **ret)
 {
-    struct watch_growth *growth = calloc(1, sizeof *growth);
+    struct live_growth *growth = calloc(1, sizeof *growth);
 
     if (growth)
         growth->dir = strdup(dir);
@@ -80,7 +80,7 @@ int watch_growth_new(const char *dir, struct watch_growth **ret)
     return 0;
 }
 
-void watch_growth_free(struct watch_growth *growth)
+void live_growth_free(struct live_growth *growth)
 {
     if (!growth)
         return;
@@ -90,7 +90,7 @@ void watch_growth_free(struct watch_growth *growth)
     free(growth);
 }
 
-bool watch_growth_check(struct watch_growth *growth)
+bool live_growth_check(struct live_growth *growth)
 {
     _cleanup_(closep) int dir = open(growth->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     uint64_t before = growth->state, state = 1;

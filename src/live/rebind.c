@@ -91,6 +91,7 @@ static void set_live(struct bound_origin *bound, const struct origin *live)
     bound->origin.pid_filter = live->pid_filter;
     bound->origin.is_cut = live->is_cut;
     bound->origin.ends_apart = live->ends_apart;
+    bound->origin.is_live = live->is_live;
     bound->origin.complete_from = live->complete_from;
     bound->origin.clock = live->clock;
     bound->origin.clock.name = NULL;

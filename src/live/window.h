@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Reads what the recordings of a trace directory have written in one window of time, while they go on.
+/* What a recording under way wrote in one window of time.
  *
- *     watch_window_open()    opens the directory, shortly before the window
- *     watch_window_put()     its items into sinks
- *     watch_window_done()
+ *     live_window_open()    opens the directory, shortly before the window
+ *     live_window_put()     its items into sinks
+ *     live_window_done()
  *
- * live/growth.h says whether there is anything new at all. Each window opens the trace again. So clock pairs that were added, sources that began (a guest that rebooted), and beginnings
- * of files that were released are right by construction, and nothing is kept of a guest's data from one window to the next.
+ * live/reader.h decides which windows are read, and when. Each window opens the trace again. So clock pairs that were added,
+ * sources that began (a guest that rebooted), and beginnings of files that were released are right by construction, and
+ * nothing is kept of a guest's data from one window to the next. Files that state where their parts begin are read from the window on.
  *
  * Times are those of the trace's timeline, the host's CLOCK_MONOTONIC in ns. A window has the items with from < time <= to, so
- * windows that follow each other have each item once. Items of `look_back` before it come first: for begins of spans, and for
- * states. What ends in the window is of the window. A loss counts by its end, as its time is; of one that has begun and goes on
- * after the window, there is a loss up to `to` as well (item->goes_on).
+ * windows that follow each other have each item once. Items of `look_back` before it come first, for begins of spans and for
+ * states. What ends in the window belongs to the window. A loss counts by its end, which is its time; of one that has begun and
+ * goes on after the window, there is a loss up to `to` as well (item->goes_on).
  *
- * `to` is a moment up to which all is in the files: that of the last flush (tracedir/ask.h).
+ * `to` is a moment up to which the files have everything: that of the last flush (tracedir/ask.h).
  *
  * Not thread-safe. */
 
 #include "event/sink.h"
 #include "trace/trace.h"
 
-struct watch_window {
+#define LIVE_LATE_ANY "?"   /* all of them, because the recorder cannot be asked */
+#define LIVE_LATE_ENDED "*" /* none, and none brings anything later: the recording has ended */
+
+struct live_window {
+    /* Set before it is opened; borrowed. */
     const char *dir;
     int64_t from, to;
     int64_t look_back; /* ns; 0: none */
-    /* Sources of which events up to `to` may come still, by their names with blanks between. "*": any may. NULL: none. */
+    bool is_last;      /* the recording has ended: what is later than `to` is in it, too */
+    /* Sources that may still bring events up to `to`: NULL for none, their names with blanks between, or one of the words above.
+     * What a CPU of such a source did after its last event is unknown (origin->is_live). */
     const char *late;
-    /* How the trace is opened; NULL: as it is without options. `host_time`, `leave_out_unrelated` and `reader.keep_going`
-     * are on in any case. */
+    /* How the trace is opened; NULL: without options. `host_time`, `leave_out_unrelated` and `reader.keep_going` are on in any
+     * case. */
     const struct trace_options *options;
-};
 
-struct watch_pass {
-    const struct watch_window *window;
-    /* Open between watch_window_open() and watch_window_done(): its catalogue, origins and notes. NULL: there is nothing
-     * to read. */
+    /* Open between live_window_open() and live_window_done(): its catalogue, origins and notes. NULL: there is nothing to
+     * read. */
     struct trace *trace;
     /* Sources that are not in it: they cannot be related to the host's time yet, or cannot be read. The trace's notes say
      * why. */
@@ -46,26 +50,22 @@ struct watch_pass {
         error; /* why there is no trace, or what stopped reading one of its sources; code 0: nothing */
 };
 
-/* WINDOW is borrowed until watch_window_done(), which is to be called in any case. 0: opened; -EAGAIN: there is nothing yet that
- * can be put on the timeline (a recording that has just begun); another negative errno: RET->error says why not. -ENOMEM is
+/* live_window_done() is to be called in any case. 0: opened; -EAGAIN: nothing can be put on the timeline yet (a recording that
+ * has just begun), which is no error of the last window; another negative errno: WINDOW->error says why not. -ENOMEM is
  * this process's own. */
-int watch_window_open(const struct watch_window *window, struct watch_pass *ret);
-/* What watch_window_open() does of a trace that is opened by others: has it begin where the window, or its look-back, does. */
-void watch_window_seek(struct watch_pass *pass);
+int live_window_open(struct live_window *window);
+/* What live_window_open() does of a trace that is opened by others: has it begin where the window, or its look-back, does. */
+void live_window_seek(struct live_window *window);
 
-/* Puts all items into each of N SINKS, between begin() and finish(). 0, also where a source is damaged: `error` says so, and
- * the items of the others were put. A negative errno: that of a sink, whose error says more. Once per window. */
-int watch_window_put(struct watch_pass *pass, struct sink *const *sinks, unsigned n);
+/* Puts all items into each of N SINKS, between begin() and finish(). 0, also if a source is damaged: `error` says so, and the items
+ * of the others were put. A negative errno: that of a sink, whose error says more. Once per window. */
+int live_window_put(struct live_window *window, struct sink *const *sinks, unsigned n);
 
-/* Whether all that sources have of a window is in what is read of it, where LATE have more: those whose recording has ended
- * ("*") have no more. */
-bool watch_has_all(const char *late);
+/* True if no source brings more of a window whose late sources are LATE. */
+bool live_has_all(const char *late);
 
-/* Whether the source NAME is one of LATE (struct watch_window). */
-bool watch_is_late(const char *late, const char *name);
+/* True if ORIGIN may lack events up to the end of the window: it is late, or its recording has ended. What it did after its
+ * last event is then unknown. */
+bool live_window_is_late(const struct live_window *window, const struct origin *origin);
 
-/* Whether events of ORIGIN up to the end of the window may come still: it is late, or its recording has ended, which brings
- * nothing more. */
-bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin);
-
-void watch_window_done(struct watch_pass *pass);
+void live_window_done(struct live_window *window);

@@ -95,17 +95,22 @@ int stop_signals_read(struct stop_signals *signals, struct stop_signal *ret)
     return 1;
 }
 
-bool stop_signals_sleep(struct stop_signals *signals, uint64_t ns)
+bool stop_signals_wait(struct stop_signals *signals, int fd, uint64_t until)
 {
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+    struct pollfd fds[] = {{signals->fd, POLLIN, 0}, {fd, POLLIN, 0}};
     uint64_t now;
 
     while (!take_next(signals) && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
-        struct pollfd p = {signals->fd, POLLIN, 0};
         struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
                                 (long)((until - now) % NSEC_PER_SEC)};
 
-        (void)ppoll(&p, 1, &time, NULL);
+        if (ppoll(fds, 2, &time, NULL) > 0 && fds[1].revents != 0)
+            break;
     }
     return take_next(signals);
+}
+
+bool stop_signals_sleep(struct stop_signals *signals, uint64_t ns)
+{
+    return stop_signals_wait(signals, -1, clock_ns(CLOCK_MONOTONIC) + ns);
 }

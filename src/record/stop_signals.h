@@ -34,3 +34,5 @@ bool stop_signals_pending(struct stop_signals *signals);
 int stop_signals_read(struct stop_signals *signals, struct stop_signal *ret);
 /* Sleeps for NS. True: one has come, and is not read. */
 bool stop_signals_sleep(struct stop_signals *signals, uint64_t ns);
+/* Sleeps until UNTIL (CLOCK_MONOTONIC, ns), or until FD, if it is not -1, is readable. True: as stop_signals_sleep(). */
+bool stop_signals_wait(struct stop_signals *signals, int fd, uint64_t until);

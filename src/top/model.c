@@ -9,7 +9,6 @@
 #include "analysis/exit_events.h"
 #include "base/macro.h"
 #include "base/ticks.h"
-#include "live/window.h"
 #include "tracedir/manifest.h"
 
 #define NO_SERIES UINT_MAX
@@ -81,7 +80,7 @@ static void note_sources(struct top_model *model)
         model->sources[number].is_left_out = input->is_left_out;
         model->sources[number].window_error_ns = 0;
         note_recorder(&model->sources[number], input->origin);
-        if (watch_is_late(model->late, name))
+        if (input->origin->is_live)
             model->sources[number].is_late = model->sources[number].has_loss[model->slot] = true;
         if (input->on_host_clock)
             model->sources[number].error_ns = input->host_error_ns;

@@ -171,9 +171,6 @@ struct top_model {
     /* Set before top_model_begin(): nothing follows this window. What is open there lasts until the last event of its source, as in
      * other verbs, and not until the end of the window. */
     bool is_final;
-    /* Set before top_model_begin(): sources of which events of this window may come still, as in live/window.h. NULL: none. They are
-     * counted in no window. */
-    const char *late;
 };
 
 void top_model_init(struct top_model *model);

@@ -24,65 +24,27 @@ static int open_trace(const char *path, const struct trace_options *options, str
     return trace_open(&path, 1, &with, ret, error);
 }
 
-/* What PASS has into MODEL, which was begun with the result R. */
-static int put_window(struct top_model *model, struct watch_pass *pass, int r, struct error *error)
-{
-    struct sink *const sinks[] = {&model->sink};
-
-    if (r < 0)
-        return r;
-    r = watch_window_put(pass, sinks, 1);
-    r = top_model_end(model, r);
-    if (r < 0)
-        *error = model->sink.error;
-    return r;
-}
-
 int top_read_window(const char *path, const struct trace_options *options, struct top_model *model,
                     int64_t from, int64_t until, struct error *error)
 {
-    struct watch_window window = {.from = from, .to = until};
-    struct watch_pass pass = {.window = &window};
-    int r = open_trace(path, options, &pass.trace, error);
+    struct live_window window = {.from = from, .to = until};
+    struct sink *const sinks[] = {&model->sink};
+    int r = open_trace(path, options, &window.trace, error);
 
     if (r < 0)
         return r;
-    r = top_model_begin(model, pass.trace, from, until);
+    r = top_model_begin(model, window.trace, from, until);
     if (r == 0) {
         window.look_back = top_model_look_back(
             model, clock_from_ns(&model->clock, TOP_LOOK_BACK_MAX_S * NSEC_PER_SEC));
-        watch_window_seek(&pass);
+        live_window_seek(&window);
+        r = top_model_end(model, live_window_put(&window, sinks, 1));
     }
-    r = put_window(model, &pass, r, error);
-    if (r >= 0 && pass.error.code < 0) {
-        *error = pass.error;
-        r = pass.error.code;
-    }
-    watch_window_done(&pass);
-    return r;
-}
-
-int top_read_live_window(const char *path, const struct trace_options *options,
-                         struct top_model *model, int64_t from, int64_t until, struct error *error)
-{
-    struct watch_window window = {
-        .dir = path,
-        .late = model->late,
-        .from = from,
-        .to = until,
-        .look_back = top_model_look_back(model, (int64_t)(TOP_LOOK_BACK_MAX_S * NSEC_PER_SEC)),
-        .options = options,
-    };
-    struct watch_pass pass;
-    int r;
-
-    r = watch_window_open(&window, &pass);
-    if (r == 0)
-        r = put_window(model, &pass, top_model_begin(model, pass.trace, from, until), error);
-    /* What is damaged is left out; the rest was counted. */
-    if (pass.error.code < 0)
-        *error = pass.error;
-    watch_window_done(&pass);
+    if (r < 0)
+        *error = model->sink.error;
+    else if (window.error.code < 0)
+        r = (*error = window.error).code;
+    live_window_done(&window);
     return r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How `strata top` reads a trace: window by window, as it is opened again for each. */
+/* How `strata top` reads a trace that is complete: window by window, as it is opened again for each. */
 
 #include "top/model.h"
 
@@ -13,11 +13,6 @@
  * CLOCK_MONOTONIC in ns, where the trace can be put on it, else its own ticks. A negative errno with ERROR. */
 int top_read_window(const char *path, const struct trace_options *options, struct top_model *model,
                     int64_t from, int64_t until, struct error *error);
-/* The same of one that is being recorded; all that was recorded until UNTIL is in its files. Times are the host's. -EAGAIN:
- * there is nothing yet; another negative errno with ERROR. 0 with ERROR: a part could not be read. */
-int top_read_live_window(const char *path, const struct trace_options *options,
-                         struct top_model *model, int64_t from, int64_t until, struct error *error);
-
 /* When the first and the last event of a trace are, and in what clock. -ENODATA: it has none; a negative errno with ERROR. */
 int top_read_ends(const char *path, const struct trace_options *options, int64_t *ret_first,
                   int64_t *ret_last, struct clock *ret_clock, struct error *error);

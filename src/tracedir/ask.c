@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +13,12 @@
 #include "base/fd.h"
 #include "base/macro.h"
 
-#define ANSWER_MAX (PATH_MAX + 512u)
-/* A recorder answers within a second, unless it is stopped or gets no CPU. */
-#define FLUSH_TIMEOUT_S 10
-
-/* Waits at most TIMEOUT for the answer to begin; 0: without end. */
-static int ask(const char *dir, const char *request, const struct timeval *timeout, char **ret_text)
+int tracedir_ask(const char *dir, const char *request, char **ret_text)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     _cleanup_(closep) int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     _cleanup_(closep) int fd = -1;
-    char text[ANSWER_MAX], *line, newline = '\n';
+    char text[TRACEDIR_ANSWER_MAX], *line, newline = '\n';
     struct iovec parts[] = {{(void *)request, strlen(request)}, {&newline, 1}};
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
     size_t len = 0;
@@ -36,9 +30,6 @@ static int ask(const char *dir, const char *request, const struct timeval *timeo
     if (fd < 0)
         return -errno;
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" TRACEDIR_SOCKET, at);
-    /* It also limits connect(), where the socket's queue is full. */
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, timeout, sizeof *timeout);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, timeout, sizeof *timeout);
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
         return -errno;
     if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
@@ -59,11 +50,6 @@ static int ask(const char *dir, const char *request, const struct timeval *timeo
     if (!*ret_text)
         return -ENOMEM;
     return strcmp(text, "ok") == 0 ? 0 : -EREMOTE;
-}
-
-int tracedir_ask(const char *dir, const char *request, char **ret_text)
-{
-    return ask(dir, request, &(struct timeval){0}, ret_text);
 }
 
 /* The names after WORD, if TEXT begins with that, up to the next ';' or the end, allocated; NULL: it does not. Returns what
@@ -102,19 +88,9 @@ static int parse_flushed(const char *text, uint64_t *ret_ns, char **ret_late, ch
     *ret_ns = ns;
     *ret_late = late;
     late = NULL;
-    if (ret_paused) {
-        *ret_paused = paused;
-        paused = NULL;
-    }
+    *ret_paused = paused;
+    paused = NULL;
     return 0;
-}
-
-int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **ret_paused)
-{
-    _cleanup_free_ char *text = NULL;
-    int r = ask(dir, "flush", &(struct timeval){.tv_sec = FLUSH_TIMEOUT_S}, &text);
-
-    return r < 0 ? r : parse_flushed(text, ret_ns, ret_late, ret_paused);
 }
 
 void tracedir_flush_end(struct tracedir_flushing *flushing)
@@ -147,7 +123,8 @@ int tracedir_flush_begin(struct tracedir_flushing *flushing, const char *dir)
     return r;
 }
 
-int tracedir_flush_step(struct tracedir_flushing *flushing, uint64_t *ret_ns, char **ret_late)
+int tracedir_flush_step(struct tracedir_flushing *flushing, uint64_t *ret_ns, char **ret_late,
+                        char **ret_paused)
 {
     ssize_t n = recv(flushing->fd, flushing->answer + flushing->len,
                      sizeof flushing->answer - 1 - flushing->len, 0);
@@ -165,7 +142,7 @@ int tracedir_flush_step(struct tracedir_flushing *flushing, uint64_t *ret_ns, ch
         if (newline)
             *newline = '\0';
         if (strncmp(flushing->answer, "ok ", 3) == 0 &&
-            parse_flushed(flushing->answer + 3, ret_ns, ret_late, NULL) == 0)
+            parse_flushed(flushing->answer + 3, ret_ns, ret_late, ret_paused) == 0)
             r = 1;
     }
     tracedir_flush_end(flushing);

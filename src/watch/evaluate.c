@@ -76,7 +76,7 @@ static void clear(struct watch_evaluator *evaluator)
     for (unsigned i = 0; i < evaluator->n; i++) {
         if (evaluator->rules[i]->ops->clear)
             evaluator->rules[i]->ops->clear(evaluator->rules[i]);
-        evaluator->rules[i]->pass = NULL;
+        evaluator->rules[i]->window = NULL;
     }
 }
 
@@ -99,19 +99,19 @@ int64_t watch_evaluator_look_back(const struct watch_evaluator *evaluator, const
         const struct watch_rule *rule = evaluator->rules[i];
 
         most = MAX(most, rule->look_back);
-        if (watch_has_all(late))
+        if (live_has_all(late))
             most = MAX(most, rule->look_back_after_late);
     }
     return most;
 }
 
-int watch_evaluator_begin(struct watch_evaluator *evaluator, const struct watch_pass *pass,
+int watch_evaluator_begin(struct watch_evaluator *evaluator, const struct live_window *window,
                           struct sink **ret_sink)
 {
     int r = 0;
 
     for (unsigned i = 0; i < evaluator->n; i++)
-        evaluator->rules[i]->pass = pass;
+        evaluator->rules[i]->window = window;
     for (unsigned i = 0; i < evaluator->n && r >= 0; i++)
         r = evaluator->rules[i]->ops->begin(evaluator->rules[i]);
     if (r < 0) {
@@ -154,9 +154,8 @@ static int end_rule(struct watch_evaluator *evaluator, struct watch_rule *rule)
     return r;
 }
 
-int watch_evaluator_end(struct watch_evaluator *evaluator, const struct watch_pass *pass, int r)
+int watch_evaluator_end(struct watch_evaluator *evaluator, int r)
 {
-    (void)pass;
     for (unsigned i = 0; i < evaluator->n && r >= 0; i++) {
         r = end_rule(evaluator, evaluator->rules[i]);
         if (r >= 0)

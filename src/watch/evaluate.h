@@ -44,13 +44,13 @@ int watch_evaluator_new(const struct watch_condition *conditions, unsigned n,
                         const struct watch_report *report, struct watch_evaluator **ret);
 void watch_evaluator_free(struct watch_evaluator *evaluator);
 
-/* How far before a window of which the sources LATE (struct watch_window) have more still items are needed, ns. */
+/* How far before a window of which the sources LATE (struct live_window) have more still items are needed, ns. */
 int64_t watch_evaluator_look_back(const struct watch_evaluator *evaluator, const char *late);
 
-/* PASS is open. *RET_SINK: where its items go; it is the evaluator's. -ENOMEM. */
-int watch_evaluator_begin(struct watch_evaluator *evaluator, const struct watch_pass *pass,
+/* WINDOW is open. *RET_SINK: where its items go; it is the evaluator's. -ENOMEM. */
+int watch_evaluator_begin(struct watch_evaluator *evaluator, const struct live_window *window,
                           struct sink **ret_sink);
-/* R: what watch_window_put() returned; reports. PASS is still open. After a begin() that did not fail. -ENOMEM. */
-int watch_evaluator_end(struct watch_evaluator *evaluator, const struct watch_pass *pass, int r);
+/* R: what live_window_put() returned; reports. The window is still open. After a begin() that did not fail. -ENOMEM. */
+int watch_evaluator_end(struct watch_evaluator *evaluator, int r);
 /* A window without anything new. */
 void watch_evaluator_idle(struct watch_evaluator *evaluator, int64_t from, int64_t to);

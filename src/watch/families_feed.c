@@ -18,13 +18,13 @@
 #define OUT_SIZE ((size_t)16 * 1024)
 
 struct families_feed {
-    struct watch_consumer consumer;
     int out;
     struct metrics *metrics;
     struct families *families;
     uint64_t began; /* the window's reading */
     uint64_t cpu;   /* ns, when it was sent last */
     int64_t to;     /* of the last window */
+    bool is_open;
 };
 
 /* All of TEXT, which is updates, as lines. */
@@ -66,44 +66,42 @@ static void send(struct families_feed *feed, enum families_result result, int64_
     feed->to = to;
 }
 
-static int begin(void *arg, const struct watch_pass *pass, struct sink **sinks, unsigned n_max)
+bool families_feed_begin(struct families_feed *feed, const struct live_window *window,
+                         struct sink **ret_sink)
 {
-    struct families_feed *feed = arg;
     struct error error = {0};
-    int r;
 
     feed->began = clock_ns(CLOCK_MONOTONIC);
-    if (n_max == 0)
-        return -ENOBUFS;
-    r = families_open(feed->families, pass->trace, pass->window->from, &error);
-    if (r < 0) {
-        send(feed, FAMILIES_FAILED, pass->window->from, pass->window->to);
-        return r;
-    }
-    sinks[0] = families_sink(feed->families);
-    return 1;
+    feed->is_open = families_open(feed->families, window->trace, window->from, &error) >= 0;
+    if (feed->is_open)
+        *ret_sink = families_sink(feed->families);
+    else
+        send(feed, FAMILIES_FAILED, window->from, window->to);
+    return feed->is_open;
 }
 
-static void end(void *arg, const struct watch_pass *pass, int r)
+void families_feed_end(struct families_feed *feed, const struct live_window *window, int r)
 {
-    struct families_feed *feed = arg;
-    const struct watch_window *window = pass->window;
     uint64_t took = clock_ns(CLOCK_MONOTONIC) - feed->began;
-    int closed = families_close(feed->families);
     enum families_result result = FAMILIES_OK;
+    int closed;
 
+    if (!feed->is_open)
+        return;
+    feed->is_open = false;
+    closed = families_close(feed->families);
     if (r < 0 || closed < 0)
         result = FAMILIES_FAILED;
-    else if (pass->n_left_out > 0 || pass->error.code < 0)
+    else if (window->n_left_out > 0 || window->error.code < 0 || !live_has_all(window->late))
         result = FAMILIES_PARTIAL;
     else if (window->from > 0 && took > (uint64_t)(window->to - window->from))
         result = FAMILIES_LATE;
     send(feed, result, window->from, window->to);
 }
 
-static void idle(void *arg, int64_t from, int64_t to)
+void families_feed_idle(struct families_feed *feed, int64_t from, int64_t to)
 {
-    send(arg, FAMILIES_IDLE, from, to);
+    send(feed, FAMILIES_IDLE, from, to);
 }
 
 static int send_start(int out)
@@ -136,7 +134,6 @@ int families_feed_new(int out, struct families_feed **ret)
         return r;
     }
     feed->out = out;
-    feed->consumer = (struct watch_consumer){.arg = feed, .begin = begin, .end = end, .idle = idle};
     *ret = feed;
     return 0;
 }
@@ -154,9 +151,4 @@ void families_feed_free(struct families_feed *feed)
     families_free(feed->families);
     metrics_free(feed->metrics);
     free(feed);
-}
-
-const struct watch_consumer *families_feed_consumer(const struct families_feed *feed)
-{
-    return &feed->consumer;
 }

@@ -12,8 +12,8 @@
  * The recorder adds the updates of a window when its end has come, all or none. So what a process had sent when it died is
  * right, and the next process goes on. A line has at most FAMILIES_LINE_MAX bytes with its newline. Not thread-safe. */
 
+#include "live/window.h"
 #include "metrics/metrics.h"
-#include "watch/watcher.h"
 
 #define FAMILIES_LINE_MAX 4096u
 #define FAMILIES_LINE_PREFIX "metrics "
@@ -22,7 +22,7 @@
 enum families_result {
     FAMILIES_OK,
     FAMILIES_LATE,    /* reading it took longer than it lasted: the metrics fall behind */
-    FAMILIES_PARTIAL, /* a source could not be read, or not be put on the timeline yet */
+    FAMILIES_PARTIAL, /* a source could not be read, not be put on the timeline yet, or was late */
     FAMILIES_FAILED,
     FAMILIES_IDLE, /* nothing had been written */
     FAMILIES_RESULTS,
@@ -37,8 +37,13 @@ int families_feed_new(int out, struct families_feed **ret);
 /* What is open at the end of the recording counts, too. */
 void families_feed_finish(struct families_feed *feed);
 void families_feed_free(struct families_feed *feed);
-/* For watch_settings.consumers; lives as long as FEED. */
-const struct watch_consumer *families_feed_consumer(const struct families_feed *feed);
+/* WINDOW is open, and its items go into *RET_SINK. False: not those of this window. */
+bool families_feed_begin(struct families_feed *feed, const struct live_window *window,
+                         struct sink **ret_sink);
+/* R: what live_window_put() returned. The window is still open. Also if begin() returned false. */
+void families_feed_end(struct families_feed *feed, const struct live_window *window, int r);
+/* A window in which no file has grown. */
+void families_feed_idle(struct families_feed *feed, int64_t from, int64_t to);
 
 /* ---- The recorder ---- */
 

@@ -169,7 +169,7 @@ static bool waits_for_guest(const struct trace *trace)
 /* 1: it is there; 0: it is not, and the problem says so; -EAGAIN; -ENOMEM. */
 static int check(struct watch_rule *rule, const struct span_step *step, const char *pattern)
 {
-    const struct trace *trace = rule->pass->trace;
+    const struct trace *trace = rule->window->trace;
     struct name_search search = {.rule = rule, .step = step};
     const char *name = strrchr(pattern, ':'), *similar = NULL;
     int r = 0;

@@ -71,7 +71,7 @@ static void note_first(struct on_event *self, const struct item *item)
 {
     self->first = item->time;
     watch_put_time(&self->text, item->time, item->error_ns);
-    watch_put_where(&self->text, self->rule.pass, item->origin, item_task_name(item), item->pid);
+    watch_put_where(&self->text, self->rule.window, item->origin, item_task_name(item), item->pid);
     text_put_literal(&self->text, ": ");
     text_put_str(&self->text, item->class->name);
     text_put_char(&self->text, ' ');

@@ -38,13 +38,12 @@ static struct on_exits *self_of(struct watch_rule *rule)
 }
 
 /* Whether a source from which exits are expected has not handed over all of the window. */
-static bool has_late(const struct watch_pass *pass)
+static bool has_late(const struct trace *trace)
 {
-    for (unsigned i = 0; i < pass->trace->n_inputs && pass->window->late; i++) {
-        const struct trace_input *input = &pass->trace->inputs[i];
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct origin *origin = trace->inputs[i].origin;
 
-        if (input->origin->layer != LAYER_GUEST && input->origin->layer != LAYER_PROGRAM &&
-            input->recorded && watch_is_late(pass->window->late, input->recorded->name))
+        if (origin->layer != LAYER_GUEST && origin->layer != LAYER_PROGRAM && origin->is_live)
             return true;
     }
     return false;
@@ -53,7 +52,7 @@ static bool has_late(const struct watch_pass *pass)
 static int begin(struct watch_rule *rule)
 {
     memset(self_of(rule)->n, 0, sizeof self_of(rule)->n);
-    self_of(rule)->has_loss = has_late(rule->pass);
+    self_of(rule)->has_loss = has_late(rule->window->trace);
     return 0;
 }
 
@@ -131,7 +130,7 @@ static int end(struct watch_rule *rule, struct watch_match *match)
 {
     struct on_exits *self = self_of(rule);
     const struct watch_condition *condition = rule->condition;
-    const struct watch_window *window = rule->pass->window;
+    const struct live_window *window = rule->window;
     /* Those that QEMU sees are among KVM's. */
     uint64_t n = self->n[EXITS_OF_KVM] + self->n[EXITS_OF_XEN];
     double rate, limit = condition->exits.rate, before = 0;

@@ -94,7 +94,7 @@ static void note(struct on_latency *self, const struct span *span, int64_t ns, b
 {
     int64_t crossed = ticks_sum(span_begin(span), self->rule.condition->latency.ns);
 
-    if (crossed <= self->rule.pass->window->from && was_noted(self, span))
+    if (crossed <= self->rule.window->from && was_noted(self, span))
         return;
     self->noted[self->n_noted++ % NOTED] = (struct noted){.begin = span_begin(span),
                                                           .pid = span->pid,
@@ -109,7 +109,7 @@ static void note(struct on_latency *self, const struct span *span, int64_t ns, b
     put_duration(&self->text, ns);
     text_put_str(&self->text, has_ended ? " " : " and not ended, since ");
     watch_put_time(&self->text, span_begin(span), span->begin_error_ns);
-    watch_put_where(&self->text, self->rule.pass, span->origin,
+    watch_put_where(&self->text, self->rule.window, span->origin,
                     origin_task_name(span->origin, span->pid), span->pid);
 }
 
@@ -119,7 +119,7 @@ static bool crosses(const struct on_latency *self, const struct span *span, int6
     int64_t crossed = ticks_sum(span_begin(span), limit);
 
     return ticks_between(span_begin(span), end) > limit && crossed > self->since &&
-           crossed <= self->rule.pass->window->to;
+           crossed <= self->rule.window->to;
 }
 
 static int complete(void *arg, const struct span *span, const struct item *item)
@@ -149,7 +149,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     if (crosses(self, span, end))
         note(self, span, ticks_between(span_begin(span), end), false);
     else if (ticks_between(span_begin(span), end) <= limit && crossed > self->since &&
-             crossed <= self->rule.pass->window->to)
+             crossed <= self->rule.window->to)
         self->undecided =
             MIN(self->undecided, ticks_sum(crossed, -MAX((int64_t)span->begin_error_ns, MOVES_NS)));
 }
@@ -161,17 +161,17 @@ static int begin(struct watch_rule *rule)
     int r;
 
     if (!self->has_begun)
-        self->since = self->began = rule->pass->window->from;
+        self->since = self->began = rule->window->from;
     self->has_begun = true;
     self->n = 0;
     self->longest = 0;
-    if (watch_has_all(rule->pass->window->late) && self->held != INT64_MAX)
+    if (live_has_all(rule->window->late) && self->held != INT64_MAX)
         self->since = MIN(self->since, ticks_sum(self->held, rule->condition->latency.ns - 1));
-    self->since = MAX(self->since, rule->pass->window->from - UNDECIDED_MAX_NS);
+    self->since = MAX(self->since, rule->window->from - UNDECIDED_MAX_NS);
     self->undecided = INT64_MAX;
     self->text = TEXT_IN_MEMORY;
     self->durations = (struct histogram){0};
-    r = spans_init(&self->spans, &rule->pass->trace->catalogue, rule->condition->latency.rules,
+    r = spans_init(&self->spans, &rule->window->trace->catalogue, rule->condition->latency.rules,
                    rule->condition->latency.n_rules, &ops, self);
     self->has_spans = r >= 0;
     return r;
@@ -188,13 +188,13 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
 /* Sources that have handed over all of the window have nothing more of it. */
 static int note_ends(struct on_latency *self)
 {
-    const struct watch_pass *pass = self->rule.pass;
-    const struct catalogue *catalogue = &pass->trace->catalogue;
+    const struct live_window *window = self->rule.window;
+    const struct catalogue *catalogue = &window->trace->catalogue;
 
     for (unsigned i = 0; i < catalogue->n_origins; i++) {
-        int r = watch_pass_is_late(pass, catalogue->origins[i])
+        int r = live_window_is_late(window, catalogue->origins[i])
                     ? 0
-                    : source_ends_note(&self->ends, catalogue->origins[i], pass->window->to, 0);
+                    : source_ends_note(&self->ends, catalogue->origins[i], window->to, 0);
 
         if (r < 0)
             return r;
@@ -217,7 +217,7 @@ static int end_percentile(struct on_latency *self, struct watch_match *match)
     if (!self->is_over || was_over)
         return 0;
     match->n = self->durations.n;
-    match->ns = self->rule.pass->window->to;
+    match->ns = self->rule.window->to;
     text_printf(&match->text, "p%g of %" PRIu64 " spans is ", permille / 10.0, self->durations.n);
     put_duration(&match->text, (int64_t)value);
     text_put_char(&match->text, ' ');
@@ -228,7 +228,7 @@ static int end_percentile(struct on_latency *self, struct watch_match *match)
 /* Where events of a rule have no key, it may be that they have no such field. */
 static void check_keys(struct on_latency *self)
 {
-    const struct catalogue *catalogue = &self->rule.pass->trace->catalogue;
+    const struct catalogue *catalogue = &self->rule.window->trace->catalogue;
 
     for (unsigned i = 0; i < self->spans.n_kinds && !self->rule.problem[0]; i++) {
         const struct span_kind *kind = self->spans.kinds[i];
@@ -265,7 +265,7 @@ static void idle(struct watch_rule *rule, int64_t from, int64_t to)
 static int end(struct watch_rule *rule, struct watch_match *match)
 {
     struct on_latency *self = self_of(rule);
-    const struct watch_window *window = rule->pass->window;
+    const struct live_window *window = rule->window;
     int64_t to = window->to;
     int r = note_ends(self);
 

@@ -43,7 +43,7 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
         if (self->n_losses++ == 0) {
             self->first = item->time;
             watch_put_time(&self->text, item->time, item->error_ns);
-            watch_put_where(&self->text, rule->pass, item->origin, NULL, PID_UNKNOWN);
+            watch_put_where(&self->text, rule->window, item->origin, NULL, PID_UNKNOWN);
         }
         self->n += counted ? MIN(item->lost, UINT64_MAX - self->n) : self->n < UINT64_MAX;
         self->is_uncounted |= !counted;

@@ -77,7 +77,7 @@ static int add(struct stretches *list, const struct stretch *stretch)
 /* A key that is the same in all windows: origins are not. */
 static uint64_t key_of(const struct on_share *self, const struct origin *origin, int32_t id)
 {
-    const struct trace *trace = self->rule.pass->trace;
+    const struct trace *trace = self->rule.window->trace;
     const struct trace_input *input = &trace->inputs[trace_input_of(trace, origin)];
     const char *name = input->recorded ? input->recorded->name : "";
 
@@ -215,7 +215,7 @@ struct peak {
 static struct peak find_peak(const struct on_share *self, const struct stretch *stretches,
                              uint32_t n, int64_t limit)
 {
-    const struct watch_window *window = self->rule.pass->window;
+    const struct live_window *window = self->rule.window;
     int64_t length = self->rule.condition->share.ns, sum = 0;
     struct peak peak = {0};
     uint32_t first = 0;
@@ -259,7 +259,7 @@ static void describe(const struct on_share *self, const struct stretch *stretch,
                 peak->at % 1000000000 / 1000);
     if (is_of_vcpus(self))
         text_printf(text, " of vCPU %" PRId32, stretch->id);
-    watch_put_where(text, self->rule.pass, stretch->origin,
+    watch_put_where(text, self->rule.window, stretch->origin,
                     is_of_vcpus(self) ? NULL : stretch->name,
                     is_of_vcpus(self) ? PID_UNKNOWN : stretch->id);
 }

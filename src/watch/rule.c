@@ -16,10 +16,10 @@ void watch_put_time(struct text *text, int64_t ns, uint32_t error_ns)
         text_printf(text, " +-%" PRIu32 "ns", error_ns);
 }
 
-void watch_put_where(struct text *text, const struct watch_pass *pass, const struct origin *origin,
-                     const char *task, int32_t pid)
+void watch_put_where(struct text *text, const struct live_window *window,
+                     const struct origin *origin, const char *task, int32_t pid)
 {
-    const struct trace_input *input = &pass->trace->inputs[trace_input_of(pass->trace, origin)];
+    const struct trace_input *input = &window->trace->inputs[trace_input_of(window->trace, origin)];
 
     if (task) {
         text_put_literal(text, " by ");

@@ -37,8 +37,8 @@ struct watch_rule {
     int64_t
         look_back_after_late; /* the same, of a window of which no source is late; 0: as others */
     unsigned index;
-    const struct watch_pass *pass; /* while it is open */
-    char problem[256];             /* to be reported once; "": none */
+    const struct live_window *window; /* while it is open */
+    char problem[256];                /* to be reported once; "": none */
     bool is_problem_reported, is_known;
 };
 
@@ -51,15 +51,15 @@ struct watch_rule *watch_on_lost(const struct watch_condition *condition);
 
 static inline bool watch_is_in_window(const struct watch_rule *rule, int64_t time)
 {
-    return time > rule->pass->window->from && time <= rule->pass->window->to;
+    return time > rule->window->from && time <= rule->window->to;
 }
 
 /* "at 50849.342123 +-62us". */
 void watch_put_time(struct text *text, int64_t ns, uint32_t error_ns);
 /* " by dd (4711) [guest]": the thread, where it is known, and the source. */
-void watch_put_where(struct text *text, const struct watch_pass *pass, const struct origin *origin,
-                     const char *task, int32_t pid);
+void watch_put_where(struct text *text, const struct live_window *window,
+                     const struct origin *origin, const char *task, int32_t pid);
 
-/* Whether the event lists of PASS have what RULE is about. 1; 0: they have not, and its problem says so; -EAGAIN: it cannot be
+/* Whether the event lists of the window have what RULE is about. 1; 0: they have not, and its problem says so; -EAGAIN: it cannot be
  * said yet; -ENOMEM. */
 int watch_rule_check_names(struct watch_rule *rule);

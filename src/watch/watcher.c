@@ -2,38 +2,28 @@
 #include "watch/watcher.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "live/growth.h"
-#include "tracedir/ask.h"
 #include "watch/evaluate.h"
+#include "watch/families_feed.h"
 
-#define SINKS_MAX 64u
-/* After a window, for this many times as long as it took of a CPU nothing is done: it takes a tenth of one at most, whatever
- * is recorded, and whatever format has to be read from its beginning. */
-#define IDLE_SHARE 9u
-/* A window that is longer, and than two periods, as the watcher got no CPU, begins later: what it has not read is reported. */
-#define WINDOW_MAX_NS (60 * NSEC_PER_SEC)
+/* Of a CPU, a tenth at most is used, whatever is recorded, and whatever format has to be read from its beginning. */
+#define REST 9u
+/* What is longer ago, and than two periods, because the watcher got no CPU, is passed over. */
+#define BEHIND_MAX_NS (60 * NSEC_PER_SEC)
 
 struct watcher {
     const struct watch_settings *settings;
     struct watch_evaluator *evaluator;
-    struct watch_growth *growth;
-    uint64_t period_ns;
-    int64_t window_max;
-    int64_t look_back;
-    int64_t from;      /* where the next window begins */
-    bool was_answered; /* the recorder has answered once */
-    bool is_stopped;   /* one more window, up to now, is the last one */
-    bool is_over;      /* there is nothing to go on with */
-    bool is_late_told, is_unread_told, is_skip_told;
+    struct live_consumer consumer;
+    struct live_reader *reader;
+    bool is_stopped; /* the last window is on its way */
+    bool is_over;    /* nobody reads the lines */
 };
 
 /* ---- Lines ---- */
@@ -77,223 +67,118 @@ static void put_problem(void *arg, unsigned index, const char *text)
                         watcher->settings->conditions[index].text, text));
 }
 
-_printf_(3, 4) static void put_common_problem(struct watcher *watcher, bool *is_reported,
-                                              const char *format, ...)
+static void put_note(void *arg, const char *text)
 {
-    char line[WATCH_LINE_MAX] = "problem - ";
-    size_t len = strlen(line);
-    va_list args;
+    struct watcher *watcher = arg;
+    char line[WATCH_LINE_MAX];
 
-    if (*is_reported)
-        return;
-    *is_reported = true;
-    va_start(args, format);
-    vsnprintf(line + len, sizeof line - len, format, args);
-    va_end(args);
-    write_line(watcher, line, (int)strlen(line));
+    write_line(watcher, line, snprintf(line, sizeof line, "problem - %s", text));
 }
 
 /* ---- A window ---- */
 
-struct sinks {
-    struct sink *items[SINKS_MAX];
-    unsigned n;
-};
-
-static int begin_all(struct watcher *watcher, const struct watch_pass *pass, struct sinks *sinks,
-                     bool *has_begun)
+static int64_t look_back(void *arg, const char *late)
 {
-    const struct watch_settings *settings = watcher->settings;
-    int r = watch_evaluator_begin(watcher->evaluator, pass, &sinks->items[0]);
+    const struct watcher *watcher = arg;
 
+    return watch_evaluator_look_back(watcher->evaluator, late);
+}
+
+static int begin(void *arg, const struct live_window *window, struct sink **sinks, unsigned n_max)
+{
+    struct watcher *watcher = arg;
+    int r = watch_evaluator_begin(watcher->evaluator, window, &sinks[0]);
+
+    (void)n_max;
     if (r < 0)
         return r;
-    sinks->n = 1;
-    for (unsigned i = 0; i < settings->n_consumers; i++) {
-        const struct watch_consumer *consumer = &settings->consumers[i];
-        int n = sinks->n + WATCH_CONSUMER_SINKS > SINKS_MAX
-                    ? -ENOMEM
-                    : consumer->begin(consumer->arg, pass, &sinks->items[sinks->n],
-                                      WATCH_CONSUMER_SINKS);
-
-        has_begun[i] = n >= 0;
-        sinks->n += n > 0 ? (unsigned)n : 0;
-    }
-    return 0;
+    return watcher->settings->feed &&
+                   families_feed_begin(watcher->settings->feed, window, &sinks[1])
+               ? 2
+               : 1;
 }
 
-static int end_all(struct watcher *watcher, const struct watch_pass *pass, const bool *has_begun,
-                   int r)
+/* What fails here may succeed in the next window. */
+static int end(void *arg, const struct live_window *window, int r)
 {
-    const struct watch_settings *settings = watcher->settings;
+    struct watcher *watcher = arg;
 
-    for (unsigned i = 0; i < settings->n_consumers; i++)
-        if (has_begun[i] && settings->consumers[i].end)
-            settings->consumers[i].end(settings->consumers[i].arg, pass, r);
-    return watch_evaluator_end(watcher->evaluator, pass, r);
+    if (watcher->settings->feed)
+        families_feed_end(watcher->settings->feed, window, r);
+    r = watch_evaluator_end(watcher->evaluator, r);
+    return r == -ENOMEM ? r : 0;
 }
 
-static int read_pass(struct watcher *watcher, struct watch_pass *pass)
+static void idle(void *arg, int64_t from, int64_t to)
 {
-    _cleanup_free_ bool *has_begun =
-        calloc(MAX(watcher->settings->n_consumers, 1u), sizeof *has_begun);
-    struct sinks sinks = {.n = 0};
-    int r = has_begun ? begin_all(watcher, pass, &sinks, has_begun) : -ENOMEM;
-
-    if (r < 0)
-        return r;
-    r = watch_window_put(pass, sinks.items, sinks.n);
-    r = end_all(watcher, pass, has_begun, r);
-    if (pass->error.code < 0) {
-        char what[600];
-
-        error_print(&pass->error, what, sizeof what);
-        put_common_problem(watcher, &watcher->is_unread_told, "what is recorded cannot be read: %s",
-                           what);
-    }
-    return r;
-}
-
-static void idle_all(struct watcher *watcher, int64_t from, int64_t to)
-{
-    const struct watch_settings *settings = watcher->settings;
+    struct watcher *watcher = arg;
 
     watch_evaluator_idle(watcher->evaluator, from, to);
-    for (unsigned i = 0; i < settings->n_consumers; i++)
-        if (settings->consumers[i].idle)
-            settings->consumers[i].idle(settings->consumers[i].arg, from, to);
-}
-
-/* The window up to TO, which is brought to the files, but for what is of LATE (struct watch_window). */
-static int read_window(struct watcher *watcher, int64_t to, const char *late)
-{
-    struct watch_window window = {
-        .dir = watcher->settings->dir,
-        .from = watcher->from,
-        .to = to,
-        .look_back = MAX(watcher->look_back, watch_evaluator_look_back(watcher->evaluator, late)),
-        .late = late,
-        .options = watcher->settings->options};
-    struct watch_pass pass;
-    int r;
-
-    if (to <= window.from)
-        return 0;
-    if (to - window.from > watcher->window_max) {
-        put_common_problem(watcher, &watcher->is_skip_told,
-                           "the recording could not be watched for %" PRId64 " s",
-                           (to - window.from) / (int64_t)NSEC_PER_SEC);
-        window.from = to - watcher->window_max;
-    }
-    watcher->from = to;
-    if (!watch_growth_check(watcher->growth)) {
-        idle_all(watcher, window.from, to);
-        return 0;
-    }
-    r = watch_window_open(&window, &pass);
-    if (r >= 0) {
-        r = read_pass(watcher, &pass);
-    } else if (r == -EAGAIN || r == -ENOENT) {
-        /* Sources that have just begun: they will be read from where they are. */
-        watcher->from = window.from;
-    } else if (!error_is_shortage(r)) {
-        char what[600];
-
-        error_print(&pass.error, what, sizeof what);
-        put_common_problem(watcher, &watcher->is_unread_told, "what is recorded cannot be read: %s",
-                           what);
-    }
-    watch_window_done(&pass);
-    /* What cannot be read now may be so in the next window. */
-    return r == -ENOMEM ? r : 0;
+    if (watcher->settings->feed)
+        families_feed_idle(watcher->settings->feed, from, to);
 }
 
 /* ---- All windows ---- */
 
-/* Has all brought to the files, and reads up to there. */
-static int step(struct watcher *watcher)
+/* Until the reader has something to do. */
+static void wait_for_reader(struct watcher *watcher)
 {
-    _cleanup_free_ char *late = NULL, *paused = NULL, *both = NULL;
-    uint64_t now;
-    int r = tracedir_flush(watcher->settings->dir, &now, &late, &paused);
+    struct pollfd fds[] = {{live_reader_fd(watcher->reader), POLLIN, 0},
+                           {watcher->settings->stop, POLLIN, 0},
+                           {watcher->settings->out, 0, 0}};
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), due = live_reader_due(watcher->reader);
+    uint64_t ns = due > now ? due - now : 0;
+    const struct timespec time = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
 
-    if (r == -ENOMEM)
-        return r;
-    if (r >= 0) {
-        watcher->was_answered = true;
-        if (late)
-            put_common_problem(
-                watcher, &watcher->is_late_told,
-                "%s did not send its events in time; conditions may miss some of them", late);
-        if (late && paused && asprintf(&both, "%s %s", late, paused) < 0)
-            return -ENOMEM;
-        return read_window(watcher, (int64_t)now, both ? both : late ? late : paused);
-    }
-    /* Before its first answer, the recorder may not have begun; after that, it has ended, and what is there is all. */
-    if (!watcher->is_stopped && (r == -EAGAIN || !watcher->was_answered))
-        return 0;
-    watcher->is_over = true;
-    return read_window(watcher, (int64_t)clock_ns(CLOCK_MONOTONIC), "*");
-}
-
-/* Until UNTIL (CLOCK_MONOTONIC, ns). */
-static void wait_until(struct watcher *watcher, uint64_t until)
-{
-    struct pollfd fds[] = {{watcher->settings->stop, POLLIN, 0}, {watcher->settings->out, 0, 0}};
-    uint64_t now;
-
-    while (!watcher->is_over && !watcher->is_stopped && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
-        const struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
-                                      (long)((until - now) % NSEC_PER_SEC)};
-
-        if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) <= 0)
-            continue;
-        watcher->is_over |= fds[1].revents != 0;
-        watcher->is_stopped |= fds[0].revents != 0;
+    /* The last window is on its way. */
+    if (watcher->is_stopped)
+        fds[1].fd = -1;
+    if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) <= 0)
+        return;
+    watcher->is_over |= fds[2].revents != 0;
+    if (fds[1].revents != 0) {
+        watcher->is_stopped = true;
+        live_reader_stop(watcher->reader);
     }
 }
 
 static int init(struct watcher *watcher)
 {
     const struct watch_settings *settings = watcher->settings;
-    const struct watch_report report = {put_fired, put_problem, watcher};
-    int r = watch_evaluator_new(settings->conditions, settings->n_conditions, &report,
+    const struct watch_report fired = {put_fired, put_problem, watcher};
+    uint64_t period = settings->period_ns ? settings->period_ns : WATCH_PERIOD_NS;
+    const struct live_settings live = {
+        .dir = settings->dir,
+        .options = settings->options,
+        .consumer = &watcher->consumer,
+        .from = (int64_t)settings->since,
+        .period_ns = period,
+        .rest = REST,
+        .behind_max_ns = (int64_t)MAX(BEHIND_MAX_NS, 2 * MIN(period, (uint64_t)INT64_MAX / 2)),
+    };
+    int r = watch_evaluator_new(settings->conditions, settings->n_conditions, &fired,
                                 &watcher->evaluator);
 
-    if (r >= 0)
-        r = watch_growth_new(settings->dir, &watcher->growth);
-    if (r < 0)
-        return r;
-    watcher->period_ns = settings->period_ns ? settings->period_ns : WATCH_PERIOD_NS;
-    watcher->window_max =
-        (int64_t)MAX(WINDOW_MAX_NS, 2 * MIN(watcher->period_ns, (uint64_t)INT64_MAX / 2));
-    watcher->look_back = watch_evaluator_look_back(watcher->evaluator, NULL);
-    for (unsigned i = 0; i < settings->n_consumers; i++)
-        watcher->look_back = MAX(watcher->look_back, settings->consumers[i].look_back);
-    return 0;
+    watcher->consumer = (struct live_consumer){.arg = watcher,
+                                               .look_back = look_back,
+                                               .begin = begin,
+                                               .end = end,
+                                               .idle = idle,
+                                               .note = put_note};
+    return r < 0 ? r : live_reader_new(&live, &watcher->reader);
 }
 
 int watch_run(const struct watch_settings *settings)
 {
     struct watcher watcher = {.settings = settings};
     int r = init(&watcher);
-    uint64_t next = clock_ns(CLOCK_MONOTONIC);
 
-    watcher.from = (int64_t)settings->since;
-    while (r >= 0 && !watcher.is_over) {
-        uint64_t used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-
-        watcher.is_over = watcher.is_stopped;
-        r = step(&watcher);
-        /* What one window needed in memory is not kept for the next. */
-        malloc_trim(0);
-        used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
-        next = MAX(next + watcher.period_ns,
-                   clock_ns(CLOCK_MONOTONIC) + MAX(IDLE_SHARE * used, watcher.period_ns / 4));
-        if (r >= 0)
-            wait_until(&watcher, next);
+    while (r >= 0 && !watcher.is_over && !live_reader_has_ended(watcher.reader)) {
+        r = live_reader_step(watcher.reader);
+        if (r >= 0 && !live_reader_has_ended(watcher.reader))
+            wait_for_reader(&watcher);
     }
-    watch_growth_free(watcher.growth);
+    live_reader_free(watcher.reader);
     watch_evaluator_free(watcher.evaluator);
-    return r;
+    return r < 0 ? r : 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Evaluates conditions on a recording under way, from a process of its own, until the recording ends.
+/* Evaluates conditions on a recording under way, from a process of its own, until the recording ends, and makes metrics of its
+ * events.
  *
- * Each period, it asks the recorder to bring all that is held to the files (tracedir/ask.h), reads the window since the last
- * time (live/window.h), evaluates the conditions, and writes lines:
+ * It evaluates the windows of a reader (live/reader.h), and writes lines:
  *
  *     fired INDEX NS TEXT     condition INDEX has become true at NS (CLOCK_MONOTONIC, ns); TEXT says what was seen
  *     problem INDEX TEXT      reported once each: condition INDEX cannot be evaluated, in full or yet; "-": all of them
@@ -13,32 +13,18 @@
  * stolen, runnable) fires when it begins, and again after it was over. TEXT has no control characters, and a line has at most
  * WATCH_LINE_MAX bytes with its newline. One write() per line, so that a pipe has whole lines.
  *
- * It takes a tenth of a CPU at most: where a window costs more than that of its period, the next one is longer. Of a window
- * longer than a minute, the beginning is passed over, which is a problem.
+ * It takes a tenth of a CPU at most, as it rests nine times as long as it computes.
  *
  * What is read comes from guests: call it in a child process, which may be killed and started again at any time. It then
  * goes on from the moment at which it was started. */
 
-#include "live/window.h"
+#include "live/reader.h"
 #include "watch/condition.h"
 
 #define WATCH_LINE_MAX 1024
 #define WATCH_PERIOD_NS (UINT64_C(2) * 1000000000)
 
-/* Something else that is to have the items of each window, such as metrics. */
-struct watch_consumer {
-    void *arg;
-    int64_t look_back; /* that it needs, ns; it gets as much or more */
-    /* PASS is open, and its items follow: up to N_MAX sinks into SINKS, their number is returned, or a negative errno: none
-     * in this window. */
-    int (*begin)(void *arg, const struct watch_pass *pass, struct sink **sinks, unsigned n_max);
-    /* All items were put, and sinks finished, where R is 0; PASS is still open. */
-    void (*end)(void *arg, const struct watch_pass *pass, int r);
-    /* A window in which no file has grown: nothing was opened. May be NULL. */
-    void (*idle)(void *arg, int64_t from, int64_t to);
-};
-
-#define WATCH_CONSUMER_SINKS 8
+struct families_feed;
 
 /* All borrowed. */
 struct watch_settings {
@@ -49,9 +35,8 @@ struct watch_settings {
     const struct watch_condition *conditions;
     unsigned n_conditions;
     const struct trace_options *options; /* NULL: none */
-    const struct watch_consumer *consumers;
-    unsigned n_consumers;
-    int out;  /* where lines go; -1: nowhere */
+    struct families_feed *feed;          /* metrics that are made of the same windows; NULL: none */
+    int out;                             /* where lines go; -1: nowhere */
     int stop; /* becomes readable, or hangs up: to read what there still is, and end; -1: never */
 };
 

@@ -27,10 +27,9 @@ int main(int argc, char **argv)
     static const struct watch_report report = {fired, problem, NULL};
     struct watch_evaluator *evaluator = NULL;
     struct watch_condition condition = {0};
-    struct watch_window window = {0};
+    struct live_window window = {0};
     struct arena arena = {0};
     struct error error = {0};
-    struct watch_pass pass;
     struct sink *sink;
     int r;
 
@@ -46,14 +45,14 @@ int main(int argc, char **argv)
     window.dir = argv[2];
     window.from = strtoll(argv[3], NULL, 10);
     window.to = strtoll(argv[4], NULL, 10);
-    r = watch_window_open(&window, &pass);
+    r = live_window_open(&window);
     if (r >= 0)
-        r = watch_evaluator_begin(evaluator, &pass, &sink);
+        r = watch_evaluator_begin(evaluator, &window, &sink);
     if (r >= 0)
-        r = watch_evaluator_end(evaluator, &pass, watch_window_put(&pass, &sink, 1));
+        r = watch_evaluator_end(evaluator, live_window_put(&window, &sink, 1));
     if (r < 0)
-        fprintf(stderr, "%s (%d)\n", pass.error.what, r);
-    watch_window_done(&pass);
+        fprintf(stderr, "%s (%d)\n", window.error.what, r);
+    live_window_done(&window);
     watch_evaluator_free(evaluator);
     arena_done(&arena);
     return r < 0;

@@ -40,10 +40,10 @@ static int wait_for_windows(struct top_driver *driver)
     struct error error = {0};
     int r;
 
-    while ((r = top_driver_step(driver, clock_ns(CLOCK_MONOTONIC), &error)) == 0) {
+    while ((r = top_driver_step(driver, &error)) == 0) {
         struct pollfd fd = {.fd = top_driver_fd(driver), .events = POLLIN};
-        uint64_t now = clock_ns(CLOCK_MONOTONIC),
-                 ns = driver->due_ns > now ? driver->due_ns - now : 0;
+        uint64_t now = clock_ns(CLOCK_MONOTONIC), due = top_driver_due(driver);
+        uint64_t ns = due > now ? due - now : 0;
         struct timespec timeout = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
 
         if (ppoll(&fd, 1, &timeout, NULL) < 0 && errno != EINTR)
@@ -73,7 +73,7 @@ int top_batch(struct top_driver *driver, const struct top_options *options)
         if (print(&view, &rows, &out) < 0)
             status = cli_no_memory();
         r = text_flush(&out);
-        if (driver->state == TOP_ENDED || i + 1 == options->iterations)
+        if (driver->has_ended || i + 1 == options->iterations)
             break;
     }
     if (r < 0)

@@ -233,7 +233,7 @@ static void handle_key(struct terminal *self, int key)
     case ' ':
         self->view.is_paused = !self->view.is_paused;
         if (!self->view.is_paused)
-            top_driver_resume(self->driver, clock_ns(CLOCK_MONOTONIC));
+            top_driver_resume(self->driver);
         break;
     case KEY_CONTROL_L: clearok(curscr, true); break;
     default: break;
@@ -312,9 +312,9 @@ static void handle_signals(struct terminal *self)
 static int step(struct terminal *self, struct error *error)
 {
     struct top_driver *driver = self->driver;
-    int r = self->view.is_paused && driver->state == TOP_IDLE
+    int r = self->view.is_paused && !top_driver_is_flushing(driver)
                 ? 0
-                : top_driver_step(driver, clock_ns(CLOCK_MONOTONIC), error);
+                : top_driver_step(driver, error);
 
     if (r > 0)
         self->is_dirty = true;
@@ -330,11 +330,10 @@ static int wait_for_input(struct terminal *self)
         {.fd = top_driver_fd(driver), .events = POLLIN},
         {.fd = self->ctl ? top_ctl_fd(self->ctl) : -1, .events = POLLIN},
     };
-    uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    uint64_t ns = driver->due_ns > now ? driver->due_ns - now : 0;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), due = top_driver_due(driver);
+    uint64_t ns = due > now ? due - now : 0;
     struct timespec timeout = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
-    bool waits =
-        driver->due_ns == UINT64_MAX || (self->view.is_paused && driver->state == TOP_IDLE);
+    bool waits = due == UINT64_MAX || (self->view.is_paused && !top_driver_is_flushing(driver));
     int key;
 
     if (ppoll(fds, ARRAY_SIZE(fds), waits ? NULL : &timeout, NULL) < 0 && errno != EINTR)

@@ -100,11 +100,11 @@ int cmd_top(int argc, char **argv)
     if (status != EXIT_SUCCESS)
         return status;
     driver = malloc(sizeof *driver);
-    if (!driver) {
+    open_options_apply(&(struct open_options){0}, &trace_options);
+    if (!driver || top_driver_init(driver, target.path, target.recorder, &trace_options,
+                                   options.period_ns) < 0) {
         status = cli_no_memory();
     } else {
-        open_options_apply(&(struct open_options){0}, &trace_options);
-        top_driver_init(driver, target.path, target.recorder, &trace_options, options.period_ns);
         status = options.batch ? top_batch(driver, &options) : top_terminal(driver, &options);
         top_driver_done(driver);
     }

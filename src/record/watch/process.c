@@ -27,8 +27,7 @@ int record_watch_run(void *userdata, uint64_t since, int out, int stop)
 
     (void)prctl(PR_SET_NAME, "strata-watch");
     if (feed) {
-        settings.consumers = families_feed_consumer(feed);
-        settings.n_consumers = 1;
+        settings.feed = feed;
         settings.period_ns = watch->n_conditions > 0 ? MIN(watch->metrics_period, WATCH_PERIOD_NS)
                                                      : watch->metrics_period;
     }

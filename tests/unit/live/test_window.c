@@ -47,22 +47,23 @@ static const struct sink_ops times_ops = {
     .begin = times_begin, .put = times_put, .finish = times_finish};
 
 static int read_window(const struct trace_dir *dir, int64_t from, int64_t to, int64_t look_back,
-                       struct times_sink *ret, struct watch_pass *ret_pass)
+                       struct times_sink *ret, struct live_window *ret_window)
 {
     const char *events[] = {dir->events};
     struct trace_options options = {.events = events, .n_events = 1};
-    const struct watch_window window = {.dir = dir->path,
-                                        .from = from * MS,
-                                        .to = to * MS,
-                                        .look_back = look_back * MS,
-                                        .options = &options};
     struct sink *sinks[] = {&ret->sink};
-    int r = watch_window_open(&window, ret_pass);
+    int r;
 
+    *ret_window = (struct live_window){.dir = dir->path,
+                                       .from = from * MS,
+                                       .to = to * MS,
+                                       .look_back = look_back * MS,
+                                       .options = &options};
+    r = live_window_open(ret_window);
     *ret = (struct times_sink){.sink.ops = &times_ops};
     if (r == 0)
-        r = watch_window_put(ret_pass, sinks, 1);
-    watch_window_done(ret_pass);
+        r = live_window_put(ret_window, sinks, 1);
+    live_window_done(ret_window);
     return r;
 }
 
@@ -70,12 +71,12 @@ static void expect(const struct trace_dir *dir, int64_t from, int64_t to, int64_
                    const char *expected, unsigned n_items)
 {
     struct times_sink times;
-    struct watch_pass pass;
+    struct live_window window;
 
-    assert_int_equal(read_window(dir, from, to, look_back, &times, &pass), 0);
+    assert_int_equal(read_window(dir, from, to, look_back, &times, &window), 0);
     assert_string_equal(times.text, expected);
-    assert_int_equal(pass.n_items, n_items);
-    assert_int_equal(pass.error.code, 0);
+    assert_int_equal(window.n_items, n_items);
+    assert_int_equal(window.error.code, 0);
     assert_int_equal(times.n_begun, 1);
     assert_int_equal(times.n_finished, 1);
 }
@@ -135,7 +136,7 @@ static void what_has_no_relation_in_time_yet_is_left_out(void **state)
         " \"clock\": {\"name\": \"realtime\", \"hz\": 1000000000, \"pairs\": \"pairs\"}}";
     struct trace_dir dir;
     struct times_sink times;
-    struct watch_pass pass;
+    struct live_window window;
 
     trace_dir_make(&dir);
     trace_dir_put(&dir, 10, 1);
@@ -143,20 +144,20 @@ static void what_has_no_relation_in_time_yet_is_left_out(void **state)
     trace_dir_file(&dir, "log", "7@1000.020000:marker n 1\n");
     trace_dir_file(&dir, "pairs", "");
     trace_dir_manifest(&dir, late);
-    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &pass), 0);
+    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &window), 0);
     assert_string_equal(times.text, "10 30");
-    assert_int_equal(pass.n_left_out, 1);
+    assert_int_equal(window.n_left_out, 1);
 
     trace_dir_file(&dir, "pairs", "0 1000000000000 1\n100000000 1000100000000 1\n");
-    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &pass), 0);
+    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &window), 0);
     assert_string_equal(times.text, "10 20 30");
-    assert_int_equal(pass.n_left_out, 0);
+    assert_int_equal(window.n_left_out, 0);
 
     /* Nothing else: to be tried again. */
     trace_dir_file(&dir, "pairs", "");
     trace_dir_manifest(&dir, strstr(late, "{\"name\": \"log\""));
-    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &pass), -EAGAIN);
-    assert_int_equal(pass.error.code, -EAGAIN);
+    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &window), -EAGAIN);
+    assert_int_equal(window.error.code, -EAGAIN);
     trace_dir_remove(&dir);
 }
 
@@ -164,58 +165,57 @@ static void what_cannot_be_read_is_an_error(void **state)
 {
     struct trace_dir dir;
     struct times_sink times;
-    struct watch_pass pass;
+    struct live_window window;
 
     trace_dir_make(&dir);
     trace_dir_file(&dir, "trace.json", "{");
-    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &pass), -EINVAL);
-    assert_string_not_equal(pass.error.what, "");
+    assert_int_equal(read_window(&dir, 0, 100, 0, &times, &window), -EINVAL);
+    assert_string_not_equal(window.error.what, "");
     trace_dir_remove(&dir);
-    assert_true(read_window(&dir, 0, 100, 0, &times, &pass) < 0);
+    assert_true(read_window(&dir, 0, 100, 0, &times, &window) < 0);
 }
 
 static void a_sink_that_fails_ends_it(void **state)
 {
     struct trace_dir dir;
-    struct watch_window window = {.to = 100 * MS};
+    struct live_window window = {.to = 100 * MS};
     struct times_sink times = {.sink.ops = &times_ops, .fails = -ENOSPC};
     struct sink *sinks[] = {&times.sink};
-    struct watch_pass pass;
 
     trace_dir_make(&dir);
     trace_dir_put(&dir, 10, 1);
     window.dir = dir.path;
-    assert_int_equal(watch_window_open(&window, &pass), 0);
-    assert_int_equal(watch_window_put(&pass, sinks, 1), -ENOSPC);
+    assert_int_equal(live_window_open(&window), 0);
+    assert_int_equal(live_window_put(&window, sinks, 1), -ENOSPC);
     assert_int_equal(times.n_finished, 0);
-    watch_window_done(&pass);
+    live_window_done(&window);
     trace_dir_remove(&dir);
 }
 
 static void growth_is_seen(void **state)
 {
-    struct watch_growth *growth;
+    struct live_growth *growth;
     struct trace_dir dir;
 
     trace_dir_make(&dir);
-    assert_int_equal(watch_growth_new(dir.path, &growth), 0);
-    assert_true(watch_growth_check(growth));
-    assert_false(watch_growth_check(growth));
+    assert_int_equal(live_growth_new(dir.path, &growth), 0);
+    assert_true(live_growth_check(growth));
+    assert_false(live_growth_check(growth));
     trace_dir_put(&dir, 10, 1);
-    assert_true(watch_growth_check(growth));
-    assert_false(watch_growth_check(growth));
+    assert_true(live_growth_check(growth));
+    assert_false(live_growth_check(growth));
     /* A source that has begun. */
     trace_dir_manifest(&dir,
                        TRACE_DIR_VMM ", {\"name\": \"log\", \"kind\": \"qemu-log\", \"layer\": "
                                      "\"vmm\", \"path\": \"log\"}");
     trace_dir_file(&dir, "log", "");
-    assert_true(watch_growth_check(growth));
-    assert_false(watch_growth_check(growth));
+    assert_true(live_growth_check(growth));
+    assert_false(live_growth_check(growth));
     /* Where nothing can be said, it may have. */
     trace_dir_remove(&dir);
-    assert_true(watch_growth_check(growth));
-    assert_true(watch_growth_check(growth));
-    watch_growth_free(growth);
+    assert_true(live_growth_check(growth));
+    assert_true(live_growth_check(growth));
+    live_growth_free(growth);
 }
 
 int main(void)

@@ -277,19 +277,17 @@ static void a_loss_that_goes_on_is_counted_at_its_end(void **state)
 
 static void what_may_still_come_is_not_known(void **state)
 {
-    struct manifest_source recorded = {.name = (char *)"host"};
     struct world *w = *state;
 
-    w->input.recorded = &recorded;
     put_a_run(w);
     window(w, 0, 100);
-    w->model.late = "guest host";
+    w->kernel->is_live = true;
     put_switch(w, 150, OTHER, 0, 9);
     window(w, 100, 200);
     /* It slept, and what woke it may come later. */
     expect_vcpu(w, (int64_t[TOP_PARTS]){0});
     assert_true(top_source_has_loss(&w->model, 0, 1));
-    w->model.late = "guest";
+    w->kernel->is_live = false;
     put_switch(w, 250, 9, 0, OTHER);
     window(w, 200, 300);
     assert_false(top_source_has_loss(&w->model, 0, 1));

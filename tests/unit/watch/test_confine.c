@@ -37,14 +37,13 @@ static int run(const struct trace_dir *dir, int (*check)(const struct trace_dir 
 
 static int reads_the_trace(const struct trace_dir *dir)
 {
-    const struct watch_window window = {.dir = dir->path, .to = INT64_MAX};
-    struct watch_pass pass;
-    int r = watch_window_open(&window, &pass);
+    struct live_window window = {.dir = dir->path, .to = INT64_MAX};
+    int r = live_window_open(&window);
 
     if (r == 0)
-        r = watch_window_put(&pass, NULL, 0);
-    r = r < 0 ? 1 : pass.n_items == 2 ? 0 : 2;
-    watch_window_done(&pass);
+        r = live_window_put(&window, NULL, 0);
+    r = r < 0 ? 1 : window.n_items == 2 ? 0 : 2;
+    live_window_done(&window);
     return r;
 }
 

@@ -61,23 +61,21 @@ static void expect_late(struct watched *watched, int64_t from, int64_t to, const
 {
     const char *events[] = {watched->dir.events};
     struct trace_options options = {.events = events, .n_events = 1};
-    const struct watch_window window = {.dir = watched->dir.path,
-                                        .from = from * MS,
-                                        .to = to * MS,
-                                        .look_back =
-                                            watch_evaluator_look_back(watched->evaluator, late),
-                                        .late = late,
-                                        .options = &options};
-    struct watch_pass pass;
+    struct live_window window = {.dir = watched->dir.path,
+                                 .from = from * MS,
+                                 .to = to * MS,
+                                 .look_back = watch_evaluator_look_back(watched->evaluator, late),
+                                 .late = late,
+                                 .options = &options};
     struct sink *sink;
     int r;
 
     watched->seen[0] = '\0';
-    assert_int_equal(watch_window_open(&window, &pass), 0);
-    assert_int_equal(watch_evaluator_begin(watched->evaluator, &pass, &sink), 0);
-    r = watch_window_put(&pass, &sink, 1);
-    assert_int_equal(watch_evaluator_end(watched->evaluator, &pass, r), 0);
-    watch_window_done(&pass);
+    assert_int_equal(live_window_open(&window), 0);
+    assert_int_equal(watch_evaluator_begin(watched->evaluator, &window, &sink), 0);
+    r = live_window_put(&window, &sink, 1);
+    assert_int_equal(watch_evaluator_end(watched->evaluator, r), 0);
+    live_window_done(&window);
     assert_string_equal(watched->seen, expected);
 }
 
