@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPUs that a recording had, of some of which there may be no data: the manifest says it; else the events of a kernel that
- * name other CPUs do, and where there are none, a gap in the numbers of its files. A recorder that wrote down the length of each
- * file has said it so (recorded_files.c). */
+ * name other CPUs and the vCPUs of its machine do, and where there are none, a gap in the numbers of its files. A recorder that wrote
+ * down the length of each file has said it so (recorded_files.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +56,29 @@ static bool are_copies(const struct ftrace_files *files)
     return files->n_raws > 0;
 }
 
-int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *files,
-                       struct cpu_set *ret, struct left_out *ret_left_out)
+/* A guest has a CPU for each vCPU. */
+static void name_vcpus(const struct manifest_source *recorded, struct cpu_set *named)
+{
+    const struct manifest_vmm *vmm = recorded->vmm;
+
+    for (unsigned i = 0; vmm && i < vmm->n_threads; i++)
+        if (vmm->threads[i].vcpu >= 0 && vmm->threads[i].vcpu < (int32_t)LEFT_OUT_CPUS)
+            cpu_set_add(named, (uint32_t)vmm->threads[i].vcpu);
+}
+
+/* Nothing says which CPUs were recorded: one with a higher number than all others may be missing. -ENOMEM. */
+static int note_unstated(struct open_ctx *ctx)
+{
+    ctx->lost_uncounted = true;
+    ctx->trace->lost_uncounted = true;
+    return trace_note(ctx->trace,
+                      "%s: " MANIFEST_NAME " does not state its files: data of other CPUs may be "
+                      "missing",
+                      ctx->path);
+}
+
+int known_cpus_missing(struct open_ctx *ctx, const struct ftrace_files *files, struct cpu_set *ret,
+                       struct left_out *ret_left_out)
 {
     struct catalogue catalogue = {0};
     struct left_out left_out = {0};
@@ -83,7 +104,11 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
         return 0;
     }
     *ret_left_out = left_out;
+    if (ctx->recorded)
+        name_vcpus(ctx->recorded, &left_out.named);
     if (cpu_set_count(&left_out.named) == 0) {
+        if (ctx->recorded && ctx->recorded->complete && note_unstated(ctx) < 0)
+            return -ENOMEM;
         for (unsigned i = 0; i < files->n_raws; i++)
             last = MAX(last, (uint32_t)MAX(files->raws[i].cpu, 0));
         for (uint32_t cpu = 0; cpu < MIN(last, LEFT_OUT_CPUS); cpu++)
@@ -109,8 +134,8 @@ int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing)
     /* What was cut is noted already. */
     return was_cut ? 0
                    : trace_note(ctx->trace,
-                                "%s: there are no data of CPU%s %s, which its events or its files "
-                                "name: what %s did is unknown",
+                                "%s: there are no data of CPU%s %s, which its events, files or "
+                                "vCPUs name: what %s did is unknown",
                                 ctx->path, n == 1 ? "" : "s",
                                 cpu_set_text(missing, CPU_SET_MAX, text, sizeof text),
                                 n == 1 ? "it" : "they");

@@ -31,11 +31,12 @@ struct open_ctx {
     const char *const *dirs;
     unsigned n_dirs;
     enum capture_kind kind;
-    struct input input; /* at its beginning; a directory has none (fd -1) */
-    bool done;          /* already opened together with an earlier one */
-    bool is_cut;        /* its data is not all that the recorder wrote */
-    bool is_live;       /* its recorder runs */
-    bool is_unfinished; /* its recorder did not come to its end, and does not run any more */
+    struct input input;  /* at its beginning; a directory has none (fd -1) */
+    bool done;           /* already opened together with an earlier one */
+    bool is_cut;         /* its data is not all that the recorder wrote */
+    bool is_live;        /* its recorder runs */
+    bool lost_uncounted; /* data may be missing that nothing states */
+    bool is_unfinished;  /* its recorder did not come to its end, and does not run any more */
     /* The user's options, except that the end of an unfinished recording is not damage. */
     struct reader_options reader;
     struct open_ctx *others; /* those after this one */
@@ -70,8 +71,8 @@ void known_cpus_recorded(const struct open_ctx *ctx, struct cpu_set *ret);
  * -ENOMEM. */
 struct ftrace_files;
 struct left_out;
-int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *files,
-                       struct cpu_set *ret, struct left_out *ret_left_out);
+int known_cpus_missing(struct open_ctx *ctx, const struct ftrace_files *files, struct cpu_set *ret,
+                       struct left_out *ret_left_out);
 /* Notes that there are no data of the CPUs in MISSING, and sets ctx->is_cut, unless there are none. -ENOMEM. */
 int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing);
 /* Adds a source to CTX with a loss of each CPU in MISSING of ORIGIN from TIME on, unless there are none. -ENOMEM. */

@@ -250,7 +250,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
         struct origin *origin = trace->catalogue.origins[n_origins];
 
         origin->lost = ctx->recorded->lost_known ? ctx->recorded->lost : 0;
-        origin->lost_uncounted = ctx->recorded->lost_uncounted || ctx->is_unfinished;
+        origin->lost_uncounted |=
+            ctx->recorded->lost_uncounted || ctx->is_unfinished || ctx->lost_uncounted;
     }
     if (ctx->recorded && layer_by_name(ctx->recorded->layer, &layer) >= 0)
         for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)

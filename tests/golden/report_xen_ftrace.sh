@@ -62,6 +62,6 @@ cp cpu1.raw guest2/
 grep -v ' LOST: ' actual >events
 "$strata" report guest guest2 2>err | sed 's/ #[01] / /' | grep -v ' LOST: ' | cmp events -
 # Those of CPU 1 name CPU 0.
-grep -q '^strata: guest2: there are no data of CPU 0, which its events or its files name: what it did is unknown$' err
+grep -q '^strata: guest2: there are no data of CPU 0, which its events, files or vCPUs name: what it did is unknown$' err
 [ "$("$strata" report guest guest2 2>/dev/null | grep -c ' #1 \[001\]')" -eq \
     "$(grep -c '\[001\]' actual)" ]

@@ -135,20 +135,24 @@ status=0
 # Where the recorder did not state its files, events name the CPU that is missing, or if there are none, the other files' numbers.
 lacks() { # DIRECTORY CPU
     "$strata" info "$1" >info 2>told || fail "$(cat told)"
-    grep -q "^strata: $1.*: there are no data of CPU $2, which its events or its files name: what it did is unknown$" told &&
+    grep -q "^strata: $1.*: there are no data of CPU $2, which its events, files or vCPUs name: what it did is unknown$" told &&
         grep -q ' unknown number in\|how many is not known' info || fail "$(cat told info)"
 }
-# No event of this capture names another CPU: nothing tells.
+# No event of this capture names another CPU: it is not known whether there was one.
 case="not stated"
 copy cut
 rm cut/guest/cpu1.raw cut/trace.json
 manifest cut ''
 "$strata" info cut >info 2>told || fail "$(cat told)"
-[ ! -s told ] && [ "$(fact complete)" = 'no; 5 events were lost' ] || fail "$(cat told info)"
+grep -qFx 'strata: cut/guest: trace.json does not state its files: data of other CPUs may be missing' told || fail "$(cat told)"
+fact lost | grep -q 'more may be missing that are not counted' || fail "$(cat info)"
+case="vCPUs"
+manifest cut '"vmm": {"pid": 1, "threads": [{"id": 2, "vcpu": 0}, {"id": 3, "vcpu": 1}]},'
+lacks cut 1
+manifest cut ''
 case="a gap between the files"
 cp cut/guest/cpu0.raw cut/guest/cpu2.raw
 lacks cut 1
-
 # A CPU whose data end before the recording did is not recorded from then on, whatever the last event of another CPU; one that is
 # idle at the end is.
 mkdir early && tar -C early -xJf "$DATA/kvm/exits.tar.xz"
@@ -227,7 +231,7 @@ struct.pack_into("<QQ", data, table + 16, 0, 0)
 open(sys.argv[2], "wb").write(data)
 END_OF_SCRIPT
 "$strata" info none.dat >info 2>told || fail "$(cat told)"
-grep -qFx 'strata: none.dat: there are no data of CPU 1, which its events or its files name: what it did is unknown' told || fail "$(cat told)"
+grep -qFx 'strata: none.dat: there are no data of CPU 1, which its events, files or vCPUs name: what it did is unknown' told || fail "$(cat told)"
 fact lost | grep -q ' in 1 place' || fail "$(cat info)"
 shares_are none.dat 0 100
 are_true none.dat
@@ -479,7 +483,7 @@ for files in '' ', "files": {"xen/trace.raw": 2192436}'; do
   "xen": {"version": "4.17.7", "cpu_vendor": "amd", "cpus": [0, 1]}, "lost": 0, "complete": true$files}]}
 END_OF_JSON
     "$strata" exits --events -f csv --keep-going lacking >some 2>told || fail "$(cat told)"
-    [ -n "$files" ] || grep -q 'there are no data of CPU 1, which its events or its files name' told || fail "$(cat told)"
+    [ -n "$files" ] || grep -q 'there are no data of CPU 1, which its events, files or vCPUs name' told || fail "$(cat told)"
     sed 1d some | cut -d , -f 1,2 | sort | comm -13 whole.exits - >other.exits
     [ ! -s other.exits ] || fail "exits that are none: $(head -n 3 other.exits)"
     shares_are lacking 0 100
