@@ -11,9 +11,9 @@
 /* Marks a function that a library exports; all others are hidden. */
 #define STRATA_API __attribute__((visibility("default")))
 
-/* A function that an event calls where it is emitted, which may be on a small stack. It is bound when the
- * program starts, not by its first call, which takes some KB of the stack. (clang has no such attribute: there
- * it takes -fno-plt or -Wl,-z,now.) */
+/* Marks a function that an event calls where it is emitted, which may be on a small stack. The function is bound when
+ * the program starts: binding at the first call takes some KB of the stack. clang lacks the attribute; use -fno-plt or
+ * -Wl,-z,now with it. */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define STRATA_BOUND __attribute__((noplt))

@@ -17,13 +17,14 @@
  *     strata_monitor_free(monitor);
  *
  * A monitor controls only tracing: `quit` ends the session, never the program. It raises no SIGPIPE and
- * prints nothing. Security: a peer can make the program write to any file that the program may write
- * to. A UNIX socket is created with mode 0600; any program that can reach its address can connect to a TCP
- * port.
+ * prints nothing.
  *
- * Threads: one thread at a time may use a monitor. After strata_monitor_start() the monitor's own
- * thread uses it, and only strata_monitor_free() may be called. Different monitors are independent.
- * Signals: not from signal handlers. After fork() the child may only free the monitor.
+ * Security: a peer can make the program write to any file that the program may write to. A UNIX socket is created
+ * with mode 0600. Any program that can reach its address can connect to a TCP port.
+ *
+ * Threads: one thread at a time may use a monitor. After strata_monitor_start(), the monitor's own thread uses it, and
+ * the program may only call strata_monitor_free(). Different monitors are independent.
+ * Signals: do not call these functions from signal handlers. After fork(), the child may only free the monitor.
  * Errors: a function returns 0 or more on success and a negative errno on failure. */
 
 #include <stdbool.h>
@@ -46,9 +47,9 @@ STRATA_API int strata_monitor_new(enum strata_monitor_dialect dialect, struct st
 /* Ends the sessions and the thread, removes the sockets, and frees. Does nothing with NULL. */
 STRATA_API void strata_monitor_free(struct strata_monitor *monitor);
 
-/* For sessions that begin later; the string is copied. The name is in the greeting ("NAME monitor -
- * ...") and is `package` in QMP's version; default: the program's name. The prompt's default is "(qemu)
- * ", which scripts for QEMU's monitor wait for. -ENOMEM. */
+/* Set the name and the prompt of sessions that begin later. The string is copied. The name is in the greeting
+ * ("NAME monitor - ...") and is `package` in QMP's version; its default is the program's name. The default of the
+ * prompt is "(qemu) ", which scripts for QEMU's monitor wait for. -ENOMEM. */
 STRATA_API int strata_monitor_set_name(struct strata_monitor *monitor, const char *name);
 STRATA_API int strata_monitor_set_prompt(struct strata_monitor *monitor, const char *prompt);
 
@@ -58,7 +59,7 @@ STRATA_API int strata_monitor_set_prompt(struct strata_monitor *monitor, const c
  *     tcp:[HOST]:PORT     an IPv6 address is in brackets; without HOST, the loopback address
  *     stdio               one session on standard input and output
  *
- * `,server=on` and `,wait=off` may follow, as in QEMU's options. Up to 16 sessions at the same time;
+ * `,server=on` and `,wait=off` may follow, as in QEMU's options. A monitor has up to 16 sessions at the same time;
  * further connections wait. -EINVAL: WHERE is none of these; -EADDRINUSE: another process listens
  * there; -EEXIST: PATH is not a socket; -ENAMETOOLONG; -ENXIO: no such host; or the errno of bind(2). */
 STRATA_API int strata_monitor_listen(struct strata_monitor *monitor, const char *where);

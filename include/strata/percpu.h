@@ -3,8 +3,8 @@
 #define STRATA_PERCPU_H
 
 /* libstrata-percpu: per-CPU trace buffers for a hypervisor, a kernel or a bare-metal program, in the
- * layout that Xen publishes (strata/percpu_view.h has its byte tables, strata/percpu_area.h those of the
- * memory in which the buffers are).
+ * layout that Xen publishes. strata/percpu_view.h has the byte tables of the layout, strata/percpu_area.h has the byte
+ * tables of the memory with the buffers.
  *
  *     TRACE_2D(MY_EVENT, domain, vcpu);
  *
@@ -21,12 +21,13 @@
  *  - links libstrata-percpu.a (pkg-config: strata-percpu), which needs no libc and calls only the hooks
  *    that the program passes.
  *
- * CPUs: each writes into its own buffer only. An emission begins and ends on the same CPU (in a kernel,
- * preemption is off). Interrupts, also non-maskable ones, may occur at any point of an emission and may
- * emit records, to any depth, if they return before the interrupted code continues. In a program, signal
- * handlers are interrupts and threads are CPUs.
- * Nothing here waits, takes a lock, or uses a locked instruction, with one exception: a CPU that crosses
- * the high-water mark adds to a word that all CPUs share.
+ * CPUs: each CPU writes only into its own buffer. An emission begins and ends on the same CPU, so in a kernel
+ * preemption must be off. Interrupts, also non-maskable interrupts, may occur at any point of an emission. They may
+ * emit records, to any depth, if they return before the interrupted code continues. In a program, signal handlers are
+ * interrupts and threads are CPUs.
+ *
+ * Nothing here waits, takes a lock, or uses a locked instruction. Exception: a CPU that crosses the high-water mark
+ * adds to a word that all CPUs share.
  *
  * Errors: as in strata/percpu_view.h. Emitting cannot fail: a record without room is counted, and a record
  * LOST_RECORDS reports the count when there is room again.
@@ -90,7 +91,7 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_cycles(void)
 #endif
 }
 
-/* What the program defined, in separate functions: no name of this header hides a name of the program. */
+/* These functions call what the program defined, so that no name of this header hides a name of the program. */
 STRATA_PERCPU_INLINE struct strata_percpu_cpu *strata_percpu_this(void)
 {
     return STRATA_PERCPU_SELF();
@@ -110,14 +111,14 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_stamp(void)
 typedef uint32_t __attribute__((may_alias)) strata_percpu_word;
 typedef uint64_t __attribute__((may_alias, aligned(4))) strata_percpu_word2;
 
-/* Two words as they lie in a record: the low one first. */
+/* Two words in the order of a record: the low word first. */
 STRATA_PERCPU_INLINE uint64_t strata_percpu_low_first(uint64_t v)
 {
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : v << 32 | v >> 32;
 }
 
-/* Compare and exchange that is atomic for the CPU itself and its interrupts. No other CPU writes there, so
- * on x86 it needs no lock. It is a barrier for the compiler, but not between CPUs. */
+/* Compares and exchanges, atomically for this CPU and its interrupts. No other CPU writes to AT, so x86 needs no lock
+ * prefix. It is a barrier for the compiler, but not between CPUs. */
 STRATA_PERCPU_INLINE bool strata_percpu_exchange(uint64_t *at, uint64_t expected, uint64_t desired)
 {
 #if defined(__x86_64__) && !defined(STRATA_PERCPU_TSAN)
@@ -178,16 +179,15 @@ STRATA_PERCPU_INLINE uint32_t strata_percpu_header(uint32_t event, bool cycles, 
     return (event & 0x0fffffffU) | words << 28 | (uint32_t)cycles << 31;
 }
 
-/* The cases that the inlined code leaves out: the ring's end, no room, lost records to report, progress of
- * the consumer, the high-water mark, an interrupt while another record is open. WORDS: as many as HEADER
- * says. */
+/* Handles what the inlined code leaves out: the end of the ring, no room, lost records to report, progress of the
+ * consumer, the high-water mark, an interrupt while another record is open. HEADER states the number of WORDS. */
 void strata_percpu_emit_slow(struct strata_percpu_cpu *cpu, uint32_t header, const uint32_t *words);
-/* Publishes records that interrupts put after the one that was just published. */
+/* Publishes records that interrupts put after the record that was just published. */
 void strata_percpu_publish(struct strata_percpu_cpu *cpu);
 
-/* A record of an event that passes the masks. What it costs (bench/percpu): reading the counter, in whose shadow
- * all the rest is done. So nothing here may wait: no locked instruction; of lines that another CPU writes
- * only that of cons and prod, which has to be written anyway. */
+/* Writes a record of an event that passes the masks. Reading the counter takes most of the time (bench/percpu), and the
+ * CPU does the rest meanwhile. So nothing here may wait: there is no locked instruction, and the only cache line that
+ * another CPU writes is the line of cons and prod, which must be written anyway. */
 STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, uint32_t event,
                                                bool cycles, unsigned n, uint32_t w0, uint32_t w1,
                                                uint32_t w2, uint32_t w3, uint32_t w4, uint32_t w5,
@@ -199,7 +199,7 @@ STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, ui
     uint64_t from, end, time;
 
     /* The stamp is taken after `reserve` was read and before it is moved. An interrupt that emits in
-     * between moves it, and the exchange fails; so the record that is first in the buffer has the earlier time. */
+     * between moves it, and the exchange fails. So the record that is first in the buffer has the earlier time. */
     from = __atomic_load_n(&cpu->reserve, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     time = cycles ? strata_percpu_stamp() : 0;
@@ -240,20 +240,19 @@ STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, ui
 
     /* Release: a consumer that sees the new prod also sees the record. On x86 a plain store. */
     __atomic_store_n(&buffer[1], strata_percpu_prod(end, cpu->size), __ATOMIC_RELEASE);
-    /* After it: an interrupt between the two stores must count as nested, or its prod would be stored
-     * before ours. */
+    /* `committed` comes after prod. An interrupt between the two stores must count as nested, or its prod would be
+     * stored before ours. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&cpu->committed, end, __ATOMIC_RELAXED);
 
-    /* An interrupt that occurred while `committed` was less left the publishing of its record to us; a
-     * later one publishes its own. So this is read after that store, in program order, which is enough on
-     * one CPU. */
+    /* An interrupt that occurred before this store left its record to us; a later interrupt publishes its own record. So
+     * `reserve` is read after the store, in program order, which is enough on one CPU. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (strata_percpu_unlikely(__atomic_load_n(&cpu->reserve, __ATOMIC_RELAXED) != end))
         strata_percpu_publish(cpu);
 }
 
-/* A record of an event that is on, if it passes the masks. */
+/* Writes a record of an event that is on, if it passes the masks. */
 STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsigned n, uint32_t w0,
                                              uint32_t w1, uint32_t w2, uint32_t w3, uint32_t w4,
                                              uint32_t w5, uint32_t w6)
@@ -267,8 +266,8 @@ STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsign
 /* Counts a record that is too long as lost. */
 void strata_percpu_lose(struct strata_percpu_cpu *cpu);
 
-/* The same for a payload of any length: BYTES bytes of EXTRA, padded with zeros to whole words, which readers take as
- * words of 32 bits in the machine's byte order. More than 28 bytes count as a lost record. */
+/* The same with a payload of BYTES bytes, EXTRA, padded with zeros to whole words. Readers take them as words of 32 bits
+ * in the machine's byte order. More than 28 bytes count as a lost record. */
 static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t bytes,
                                             const void *extra)
 {
@@ -330,7 +329,7 @@ static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t 
             strata_percpu_emit_bytes((uint32_t)(event), cycles, bytes, extra); \
     } while (0)
 
-/* Xen's names, unless they are in the way. */
+/* Xen's names. Define STRATA_PERCPU_NO_XEN_NAMES if the program has its own. */
 #ifndef STRATA_PERCPU_NO_XEN_NAMES
 #define TRACE_PARAM64(p) (uint32_t)(p), (uint32_t)((uint64_t)(p) >> 32)
 #define TRACE_0D(event) STRATA_PERCPU_TRACE_0(true, event)

@@ -2,8 +2,8 @@
 #ifndef STRATA_PERCPU_AREA_H
 #define STRATA_PERCPU_AREA_H
 
-/* The memory with the per-CPU trace buffers of a hypervisor, a kernel or a program (strata/percpu.h writes
- * into them), from both sides: creating it, and finding the buffers in it.
+/* The memory with the per-CPU trace buffers of a hypervisor, a kernel or a program: creating it, and finding the
+ * buffers in it. strata/percpu.h writes into the buffers.
  *
  * Freestanding. Errors and trust are as in strata/percpu_view.h.
  *
@@ -43,19 +43,19 @@
  *          …         t_info
  *          …  4096*N for each CPU that is not offline: its buffer
  *
- * each beginning at a multiple of 4096. The state of a CPU:
+ * Each of them begins at a multiple of 4096. The state of a CPU:
  *
  *          0      8  lost: bits 0-51 number of lost records that no LOST_RECORDS has reported yet;
  *                    bits 52-63 change each time one is written
  *          8      8  cycles of the first of them
  *         16      8  number of lost records that LOST_RECORDS has reported since the area was created
  *         24      8  how many times this CPU crossed the mark
- *         32      8  a consumer's copy of `lost`: these are known to it and need not be reported
+ *         32      8  a consumer's copy of `lost`: the consumer knows these records, so they are not reported
  *
  * ## Masks
  *
- * An event passes the mask, as in Xen, when they have a class bit (16-27) and a subclass bit (12-15) in
- * common, its CPU's bit is set, and it is not switched off as a single event. */
+ * As in Xen, an event passes if it has a class bit (16-27) and a subclass bit (12-15) in common with the mask, the bit
+ * of its CPU is set, and it is not switched off as a single event. */
 
 #include "strata/percpu_view.h"
 
@@ -103,7 +103,7 @@ struct strata_percpu_masks {
     uint32_t high_water;
 };
 
-/* See the table above. */
+/* The area, as in the table above. */
 struct strata_percpu_control {
     char magic[8];
     uint32_t version;
@@ -152,16 +152,16 @@ struct strata_percpu_options {
 /* Size of the area in bytes; 0: invalid options. */
 size_t strata_percpu_size(const struct strata_percpu_options *options);
 
-/* Makes MEMORY an area: BYTES bytes, all zero, aligned to a page. Tracing is off, the masks have all events
- * and CPUs, and the high-water mark is at half of a buffer, as in Xen. A consumer that has the memory
- * mapped recognises the area once it is complete. -EINVAL: invalid options or memory. */
+/* Makes an area of MEMORY, which has BYTES bytes, all zero, and is aligned to a page. Tracing is then off, the masks have
+ * all events and CPUs, and the high-water mark is at half of a buffer, as in Xen. A consumer that has mapped the memory
+ * recognises the area when it is complete. -EINVAL: invalid options or memory. */
 int strata_percpu_init(void *memory, size_t bytes, const struct strata_percpu_options *options,
                        struct strata_percpu_control **ret);
 
 /* ---- A CPU ---- */
 
-/* The state of a CPU that emits. Only that CPU writes here; consumers must not be able to. If it is all
- * zero, the CPU has no buffer, and its records are lost without being counted. */
+/* The state of a CPU that emits. Only this CPU writes here; consumers must have no access. If it is all zero, the CPU
+ * has no buffer, and its records are lost and not counted. */
 struct __attribute__((aligned(64))) strata_percpu_cpu {
     /* Positions: bits 0-31 bytes from the begin of the data, 32-63 number of rounds. */
     uint64_t reserve;   /* space before it is in use */
@@ -171,7 +171,7 @@ struct __attribute__((aligned(64))) strata_percpu_cpu {
     uint32_t size;      /* X */
     uint32_t *buffer;   /* cons, prod, data */
     uint32_t number;
-    uint32_t current; /* what runs on it: domain | vcpu << 16, for LOST_RECORDS */
+    uint32_t current; /* what runs on the CPU, for LOST_RECORDS: domain | vcpu << 16 */
     /* The rest belongs to src/percpu. */
     struct strata_percpu_control *control;
     struct strata_percpu_state *state;
@@ -182,17 +182,15 @@ struct __attribute__((aligned(64))) strata_percpu_cpu {
 };
 
 struct strata_percpu_hooks {
-    /* Reads the counter that stamps records; must do the same as STRATA_PERCPU_CYCLES(). NULL: the CPU's
-     * own counter. */
+    /* Reads the counter that stamps records, as STRATA_PERCPU_CYCLES() does. NULL: the CPU's own counter. */
     uint64_t (*cycles)(void);
-    /* Wakes a consumer. The CPU calls it at the end of an emission with which the unread part of its buffer
-     * reached the high-water mark: once per crossing, after it has increased `notify` of the area. It may
-     * emit. NULL: none. */
+    /* Wakes a consumer. The CPU calls it at the end of an emission, when the unread part of its buffer has reached the
+     * high-water mark: once per crossing, after it has increased `notify` of the area. The hook may emit. NULL: none. */
     void (*notify)(struct strata_percpu_cpu *cpu);
 };
 
-/* Gives CPU the buffer of number NUMBER, once per area. It reads the buffer's place from the area, so call
- * it before untrusted consumers can write there. HOOKS may be NULL. -EINVAL: no such CPU; -ENODEV: it is
+/* Gives CPU the buffer of number NUMBER, once per area. Call it before untrusted consumers can write to the area,
+ * because it reads the place of the buffer there. HOOKS may be NULL. -EINVAL: no such CPU; -ENODEV: it is
  * offline; -EBUSY: its buffer is in use. */
 int strata_percpu_cpu_init(struct strata_percpu_cpu *cpu, struct strata_percpu_control *control,
                            uint32_t number, const struct strata_percpu_hooks *hooks);
@@ -225,7 +223,7 @@ void strata_percpu_set_single(struct strata_percpu_control *control, uint32_t ev
 /* A consumer's view of an area; it owns nothing. */
 struct strata_percpu_area {
     struct strata_percpu_control *control;
-    /* Copied when the area was checked, and not read from it again: its writers are not trusted. */
+    /* Copied when the area was checked, and not read again, because the writers of the area are not trusted. */
     uint32_t n_cpus, pages;
     size_t size;
     struct strata_percpu_info info;
@@ -233,8 +231,8 @@ struct strata_percpu_area {
     uint32_t *singles;
 };
 
-/* Checks MEMORY: BYTES bytes, aligned to a page, mapped for reading and writing. All sizes and offsets in it
- * must stay inside. -EINVAL: not an area, or not yet; -EBADMSG: a damaged one; -ENOTSUP: another version. */
+/* Checks MEMORY: BYTES bytes, aligned to a page, mapped for reading and writing. All sizes and offsets in it must stay
+ * inside. -EINVAL: not an area, or not a complete one; -EBADMSG: a damaged area; -ENOTSUP: another version. */
 int strata_percpu_area_init(struct strata_percpu_area *ret, void *memory, size_t bytes);
 
 /* The view of a CPU's buffer. -EINVAL: no such CPU; -ENODEV: it is offline; -EBADMSG: its list of pages
@@ -247,7 +245,7 @@ int strata_percpu_area_view(const struct strata_percpu_area *area, unsigned cpu,
 uint64_t strata_percpu_area_lost(const struct strata_percpu_area *area, unsigned cpu,
                                  uint64_t *ret_first);
 
-/* The same; the consumer now reports them, and LOST_RECORDS will not. */
+/* The same. The consumer then reports these records, and LOST_RECORDS does not. */
 uint64_t strata_percpu_area_take_lost(const struct strata_percpu_area *area, unsigned cpu,
                                       uint64_t *ret_first);
 

@@ -2,15 +2,15 @@
 #ifndef STRATA_PERCPU_VIEW_H
 #define STRATA_PERCPU_VIEW_H
 
-/* Per-CPU trace buffers in the layout that Xen publishes, from the consumer's side: of a running Xen, or
- * of any program that traces with strata/percpu.h.
+/* The consumer's side of per-CPU trace buffers in the layout that Xen publishes. The buffers are from a running Xen, or
+ * from any program that traces with strata/percpu.h.
  *
- * Freestanding: needs no libc. Functions return 0 or more, or a negative error; the errors have the
- * numbers of Linux's errno. Outputs are untouched when a function fails. The functions check the content
- * of the buffers before they use it. The consumer checks the content of records.
+ * Freestanding: the functions need no libc. They return 0 or more, or a negative error with the number of Linux's
+ * errno. A function that fails leaves its outputs untouched. The functions check the content of the buffers before they
+ * use it. The consumer checks the content of records.
  *
- * Threads: one consumer at a time per buffer, besides the CPU that writes it. Signals: all functions are
- * safe in signal handlers, under the same rule.
+ * Threads: a buffer has one consumer at a time, besides the CPU that writes it. Signals: all functions are safe in
+ * signal handlers, under the same rule.
  *
  * ## The buffer of a CPU (Xen calls it struct t_buf), N pages of 4096 bytes
  *
@@ -19,10 +19,9 @@
  *          4      4  prod   end of the records; the CPU writes it
  *          8      X  data   X = N * 4096 - 8: not a power of two
  *
- * cons and prod count modulo 2X: position P is at data + P % X. So cons == prod is an empty buffer, and
- * prod == cons + X (modulo 2X) a full one. Both are multiples of 4. Records follow each other; they may
- * cross the end of a page, but not the end of the data. There a record WRAP_BUFFER fills the space that is
- * too short for the next record.
+ * cons and prod count modulo 2X: position P is at data + P % X. So a buffer is empty if cons == prod, and full if
+ * prod == cons + X (modulo 2X). Both are multiples of 4. Records follow each other. They may cross the end of a page,
+ * but not the end of the data: a record WRAP_BUFFER fills the space there that is too short for the next record.
  *
  * ## A record (struct t_rec)
  *
@@ -46,8 +45,8 @@
  *                    this structure; 0: the CPU is offline and has no buffer
  *          …         the lists: 4 bytes per page, its machine frame number
  *
- * It does not state the number of CPUs. All numbers are in the byte order of the machine; numbers of 64 bits in a
- * record are two of them.
+ * t_info does not state the number of CPUs. All numbers are in the byte order of the machine. A number of 64 bits in a
+ * record is two words.
  *
  * Source: the layouts in Xen's public header xen/include/public/trace.h, and what Xen 4.17 and 4.22 were
  * seen to write. */
@@ -91,13 +90,13 @@ struct strata_percpu_window {
  * not aligned to 4, or an invalid size. */
 int strata_percpu_view_init(struct strata_percpu_view *ret, void *memory, size_t bytes);
 
-/* Finds what can be read, in order, and returns the number of windows that it set in RET: 0, 1 or 2. The
- * others become empty. Windows stay readable until released. Records are whole within each window.
- * -EBADMSG: invalid cons and prod; the view is unchanged. */
+/* Finds what can be read, in order. Returns the number of windows that it set in RET: 0, 1 or 2; the others are empty.
+ * Windows stay readable until they are released. Each window has whole records. -EBADMSG: invalid cons and prod; the
+ * view is unchanged. */
 int strata_percpu_view_windows(struct strata_percpu_view *view, struct strata_percpu_window ret[2]);
 
-/* Returns the first BYTES bytes of the last windows to the CPU, which may overwrite them; all of them, or
- * whole records. May be called several times for the same windows. -EINVAL: more bytes than the windows
+/* Returns the first BYTES bytes of the last windows to the CPU, which may then overwrite them. BYTES is all of the
+ * windows, or ends after a record. May be called several times for the same windows. -EINVAL: more bytes than the windows
  * have left, or not a multiple of 4. -ESTALE: cons is not where this view left it: there is another
  * consumer, or the CPU has started its buffer again. */
 int strata_percpu_view_release(struct strata_percpu_view *view, size_t bytes);
@@ -105,8 +104,8 @@ int strata_percpu_view_release(struct strata_percpu_view *view, size_t bytes);
 /* Drops all that can be read now. Returns the number of bytes; -EBADMSG as above. */
 int64_t strata_percpu_view_skip(struct strata_percpu_view *view);
 
-/* The same for any value of cons: for a buffer that its last consumer left inconsistent. -EBADMSG: prod is
- * damaged, which only the CPU could repair. */
+/* The same, with any value of cons: for a buffer whose last consumer left it inconsistent. -EBADMSG: prod is damaged,
+ * which only the CPU could repair. */
 int strata_percpu_view_reset(struct strata_percpu_view *view);
 
 /* ---- t_info ---- */
@@ -117,12 +116,12 @@ struct strata_percpu_info {
     uint32_t pages; /* per buffer, at least 1 */
 };
 
-/* MEMORY are BYTES bytes that hold a t_info and stay while RET is used. -EINVAL: not aligned to 4, or
- * too few; -EBADMSG: it says that buffers have no pages. */
+/* MEMORY has BYTES bytes with a t_info, and must stay while RET is used. -EINVAL: it is not aligned to 4, or too short;
+ * -EBADMSG: it says that buffers have no pages. */
 int strata_percpu_info_init(struct strata_percpu_info *ret, const void *memory, size_t bytes);
 
-/* The list of INFO->pages page numbers of a CPU's buffer. -ENODEV: the CPU is offline. -EINVAL: there can
- * be no CPU of that number, as its entry would lie outside of the memory. -EBADMSG: the list would. */
+/* The list of INFO->pages page numbers of a CPU's buffer. -ENODEV: the CPU is offline. -EINVAL: there is no CPU of this
+ * number, because its entry would be outside of the memory. -EBADMSG: its list is outside of the memory. */
 int strata_percpu_info_cpu(const struct strata_percpu_info *info, unsigned cpu,
                            const uint32_t **ret_pages);
 

@@ -19,14 +19,14 @@
  *
  * A reader is a cursor over items. An item is an event, or a loss: events that are missing.
  *
- * Errors: a function that can fail returns 0 or more on success and a negative errno on failure, and leaves
- * a sentence for strata_reader_error(). What each may return is said where it is declared.
+ * Errors: a function that can fail returns 0 or more on success and a negative errno on failure, and leaves a sentence
+ * for strata_reader_error(). Each declaration lists its errors.
  * Ownership: what a reader returns belongs to it. An item, its values and their bytes are valid until the
- * next strata_reader_next(); sources, classes, fields and their strings until strata_reader_free(). Strings
- * that are passed in are copied.
- * Threads: a reader may be used by one thread at a time. Different readers may be used by different threads
- * at the same time. Not in signal handlers.
- * Side effects: none on the process. The library reads no environment variables, changes no signals, locale
+ * next strata_reader_next(). Sources, classes, fields and their strings are valid until strata_reader_free(). The reader
+ * copies strings that are passed in.
+ * Threads: one thread at a time may use a reader. Different threads may use different readers at the same time.
+ * Signals: do not call these functions from signal handlers.
+ * Side effects: the library changes nothing of the process. It reads no environment variables, changes no signals, locale
  * or working directory, and prints nothing.
  * Input is not trusted: damaged or hostile input gives an error, never undefined behaviour.
  * Compatibility: functions and enumerators are only added, and structures grow at their ends, within a major
@@ -54,27 +54,26 @@ STRATA_API struct strata_reader *strata_reader_new(void);
 STRATA_API void strata_reader_free(struct strata_reader *reader);
 
 /* The functions of this section and of the next must be called before the first strata_reader_open() or
- * strata_reader_next(). They return 0, -EBUSY after it, -ENOMEM, or -EINVAL for a value that cannot be
- * parsed. */
+ * strata_reader_next(); after it they return -EBUSY. They return 0, -ENOMEM, or -EINVAL for an invalid value. */
 
 /* Adds a trace: a file, a directory (recorded by Strata, or one that holds a trace), or "-" for standard
- * input. The format is detected from the content. With several traces, or a recorded directory of several
- * sources, the items of all are merged by time; where their clocks differ, times are converted to
- * CLOCK_MONOTONIC of the recording host, and opening fails with -EINVAL if they cannot be. */
+ * input. The format is detected from the content. The items of several traces, and of a recorded directory with
+ * several sources, are merged by time. If their clocks differ, times are converted to CLOCK_MONOTONIC of the recording
+ * host. If a clock cannot be converted, opening fails with -EINVAL. */
 STRATA_API int strata_reader_add(struct strata_reader *reader, const char *path);
-/* Adds a file that declares events, for traces that do not: a trace-events file of QEMU, an event table or
- * a formats file of Xen. Default: the trace-events-all that QEMU installs. */
+/* Adds a file with event declarations, for traces without them: a trace-events file of QEMU, an event table or a formats
+ * file of Xen. Default: the trace-events-all that QEMU installs. */
 STRATA_API int strata_reader_add_events(struct strata_reader *reader, const char *path);
 /* Reads only the source of this name from trace directories. */
 STRATA_API int strata_reader_set_source(struct strata_reader *reader, const char *name);
-/* Continues after damaged input where the format permits it, and returns what was skipped as a loss.
- * Default: false, damage ends the reading with an error after everything that comes before it. */
+/* True: reading continues after damaged input if the format permits it, and what was skipped is returned as a loss.
+ * Default: false. Reading then ends with an error after everything before the damage. */
 STRATA_API int strata_reader_set_keep_going(struct strata_reader *reader, bool keep_going);
-/* Converts all times to CLOCK_MONOTONIC of the recording host, also those of a single source. */
+/* True: all times are converted to CLOCK_MONOTONIC of the recording host, also the times of a single source. */
 STRATA_API int strata_reader_set_host_time(struct strata_reader *reader, bool host_time);
-/* Leaves clocks as they were recorded. Default: false, those of a recorded directory are tightened by causes and effects, as
- * the commands do, for which all of it is read when it is opened. What that finds is kept in the user's cache
- * ($XDG_CACHE_HOME/strata, or ~/.cache/strata) if it takes long. */
+/* True: clocks stay as they were recorded. Default: false. The clocks of a recorded directory are then tightened by causes
+ * and effects, as in the commands. For this, opening reads the whole directory. If that takes long, the result is kept
+ * in the user's cache ($XDG_CACHE_HOME/strata, or ~/.cache/strata). */
 STRATA_API int strata_reader_set_stated_clocks(struct strata_reader *reader, bool stated_clocks);
 /* Rate in Hz of a time stamp counter, for traces that do not record it. */
 STRATA_API int strata_reader_set_cpu_hz(struct strata_reader *reader, uint64_t hz);
@@ -86,10 +85,10 @@ STRATA_API int strata_reader_set_cpu_vendor(struct strata_reader *reader, const 
 STRATA_API int strata_reader_set_tracefs(struct strata_reader *reader, const char *path);
 /* A copy of /proc/kallsyms, for raw ftrace pages whose tracefs copy has none. */
 STRATA_API int strata_reader_set_kallsyms(struct strata_reader *reader, const char *path);
-/* Uses event numbers of simpletrace files as positions in the declarations, whatever names the trace has. */
+/* True: event numbers of simpletrace files are positions in the declarations, whatever names the trace has. */
 STRATA_API int strata_reader_set_no_header(struct strata_reader *reader, bool no_header);
-/* Returns the items of a single source in the order in which they were written, whatever their times. Default: false, in
- * the order of time. */
+/* True: the items of a single source are returned in the order in which they were written. Default: false, in the order
+ * of time. */
 STRATA_API int strata_reader_set_file_order(struct strata_reader *reader, bool file_order);
 /* A directory for temporary files: input from a pipe is copied there if its format must be read twice.
  * Default: /var/tmp, else /tmp. */
@@ -97,15 +96,15 @@ STRATA_API int strata_reader_set_temporary_dir(struct strata_reader *reader, con
 
 /* ---- Selection ----
  *
- * As the options of `strata report`. Without any, all items are returned. A loss is returned unless time,
- * CPU, vCPU or layer exclude it: the lost events may have been of any class and thread. */
+ * As the options of `strata report`. Without a selection, all items are returned. A loss is returned unless time, CPU,
+ * vCPU or layer exclude it, because the lost events may have been of any class and thread. */
 
 /* Event patterns with commas between: NAME, GROUP:NAME, LAYER:NAME or LAYER:GROUP:NAME with the wildcards *
  * and ?; "-" before a pattern excludes what it matches. The last pattern that matches an event decides. May
  * be called several times. */
 STRATA_API int strata_reader_add_filter(struct strata_reader *reader, const char *patterns);
-/* The first and the last time: seconds ("12.5"), seconds after the first item ("+0.5"), or ticks where the
- * clock's rate is not known. */
+/* The first and the last time: seconds ("12.5"), seconds after the first item ("+0.5"), or ticks if the
+ * clock rate is unknown. */
 STRATA_API int strata_reader_set_from(struct strata_reader *reader, const char *time);
 STRATA_API int strata_reader_set_until(struct strata_reader *reader, const char *time);
 /* Numbers of CPUs, threads and vCPUs, as "0,2-5". */
@@ -120,8 +119,7 @@ STRATA_API int strata_reader_set_limit(struct strata_reader *reader, uint64_t n)
 /* ---- Opening and moving ---- */
 
 /* Opens what was added. Optional: the first strata_reader_next() does it. Returns 0, or a negative errno:
- * -EINVAL: no trace was added, not a format that is known, event declarations are missing, or clocks cannot
- * be converted; -ENOMEM; otherwise the errno of the file operation that failed. */
+ * -EINVAL: no trace was added, the format is unknown, event declarations are missing, or clocks cannot be converted; -ENOMEM; otherwise the errno of the file operation that failed. */
 STRATA_API int strata_reader_open(struct strata_reader *reader);
 
 enum strata_reader_kind {
@@ -130,20 +128,20 @@ enum strata_reader_kind {
     STRATA_READER_LOSS = 2, /* events are missing here */
 };
 
-/* Moves to the next item and returns its enum strata_reader_kind: STRATA_READER_END after the last one. Or a
- * negative errno: as strata_reader_open(), and -EBADMSG for damaged input; all items before the damage were
- * returned. After the end or an error, each further call returns the same again. */
+/* Moves to the next item and returns its enum strata_reader_kind, STRATA_READER_END after the last item. Errors: those of
+ * strata_reader_open(), and -EBADMSG for damaged input, after all items before the damage. After the end or an error,
+ * each further call returns the same again. */
 STRATA_API int strata_reader_next(struct strata_reader *reader);
 
 /* The last error: "PATH: offset N: what is wrong; what to do". "" if there was none. Never NULL. */
 STRATA_API const char *strata_reader_error(const struct strata_reader *reader);
 
-/* Remarks on the traces, as "a source of the recording is missing". NULL: there are no more than I. Complete
- * after opening. */
+/* Remark number I on the traces, from 0: "a source of the recording is missing". NULL: there are no more. The remarks are
+ * complete after opening. */
 STRATA_API const char *strata_reader_note(const struct strata_reader *reader, unsigned i);
 
-/* Patterns of strata_reader_add_filter() that match no event class seen so far. NULL: there are no more than
- * I. */
+/* Pattern number I, from 0, of the patterns of strata_reader_add_filter() that match no event class so far. NULL: there
+ * are no more. */
 STRATA_API const char *strata_reader_unmatched(struct strata_reader *reader, unsigned i);
 
 /* ---- Sources and event classes ---- */
@@ -180,17 +178,17 @@ struct strata_reader_field {
 
 struct strata_reader_class {
     const char *name;  /* "sched_switch" */
-    const char *group; /* the kernel's "sched"; "" where there are no groups */
+    const char *group; /* the kernel's "sched"; "" if the format has no groups */
     const struct strata_reader_source *source;
     const struct strata_reader_field *fields;
     unsigned n_fields;
     unsigned index; /* from 0, without gaps */
 };
 
-/* Source or class number I, from 0. NULL: there are no more than I, the reader is not open, or out of memory,
- * which strata_reader_error() then says. All sources are known after opening; classes are found while reading in
- * formats that describe them in the trace. A pointer stays valid and stands for the same source or class until the
- * reader is freed. */
+/* Source or class number I, from 0. NULL: there are no more, the reader is not open, or memory is out, which
+ * strata_reader_error() then says. All sources are known after opening. In formats that describe classes in the trace,
+ * classes are found while reading. A pointer stays valid and stands for the same source or class until the reader is
+ * freed. */
 STRATA_API const struct strata_reader_source *strata_reader_source(struct strata_reader *reader,
                                                                    unsigned i);
 STRATA_API const struct strata_reader_class *strata_reader_class(struct strata_reader *reader,
@@ -209,21 +207,21 @@ struct strata_reader_item {
     int32_t pid;
     int32_t vcpu;
     int64_t
-        time; /* in ticks of the source's clock; of a loss its end; or STRATA_READER_TIME_UNKNOWN */
-    /* The largest possible error of a time that was converted from another clock, in ns; UINT32_MAX: that
-     * or more, or not known, as events contradict what is stated of the clock; 0: the time is of its own clock. */
+        time; /* in ticks of the source's clock; the end of a loss; or STRATA_READER_TIME_UNKNOWN */
+    /* The largest possible error of a time that was converted from another clock, in ns. 0: the time was not
+     * converted. UINT32_MAX: this or more, or unknown because events contradict what is stated of the clock. */
     uint32_t time_error_ns;
     const struct strata_reader_source *source;
-    const struct strata_reader_class *event_class; /* NULL of a loss */
-    /* Of a loss: the number of missing events, or STRATA_READER_LOST_UNKNOWN; the time at which it began,
-     * or STRATA_READER_TIME_UNKNOWN; bytes of damaged input that were skipped, 0 if the tracer lost them. */
+    const struct strata_reader_class *event_class; /* NULL for a loss */
+    /* Only a loss has these: the number of missing events, or STRATA_READER_LOST_UNKNOWN; the time at which the loss
+     * began, or STRATA_READER_TIME_UNKNOWN; bytes of damaged input that were skipped, 0 if the tracer lost the events. */
     uint64_t lost;
     int64_t lost_since;
     uint64_t skipped;
 };
 
-/* The item that the last strata_reader_next() moved to. NULL before the first one, after the end, after an
- * error, and out of memory. */
+/* The item that the last strata_reader_next() moved to. NULL before the first item, after the end, after an error, and if
+ * memory is out. */
 STRATA_API const struct strata_reader_item *strata_reader_item(struct strata_reader *reader);
 
 struct strata_value {
@@ -247,8 +245,8 @@ STRATA_API struct strata_value strata_reader_field_named(struct strata_reader *r
                                                          const char *name);
 
 /* The event's text without time and name, as `strata report` prints it. Works like snprintf(): writes at most
- * SIZE bytes with the NUL to BUF and returns the length of the whole text; a result of SIZE or more means
- * that it was cut. Control characters are escaped as \xNN. "" of a loss. -ENOMEM. */
+ * SIZE bytes with the NUL to BUF and returns the length of the whole text. If the result is SIZE or more, the text in BUF
+ * is cut. Control characters are escaped as \xNN. A loss has the text "". -ENOMEM. */
 STRATA_API int strata_reader_text(struct strata_reader *reader, char *buf, size_t size);
 
 #ifdef __cplusplus

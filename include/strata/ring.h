@@ -7,12 +7,11 @@
  *
  * A record goes into the calling thread's ring: strata_ring_begin() opens it and takes a time stamp,
  * strata_ring_put…() copy the arguments, strata_ring_end() commits. Nothing else may be done in between.
- * Any thread, and signal handlers, even while the interrupted thread is between begin and end: then they
- * use another ring of the thread. No lock, no allocation and no system call, except for the first event
- * in a ring: it creates the ring by system calls that are safe in signal handlers.
+ * Any thread and any signal handler may emit. A handler that interrupts its thread between begin and end uses another
+ * ring of the thread. An event takes no lock, allocates nothing and makes no system call. Exception: the first event in
+ * a ring creates the ring, by system calls that are safe in signal handlers.
  *
- * The ring's layout in memory, the protocol and its proof: src/runtime/ring/ring.h, which uses the same
- * names. */
+ * src/runtime/ring/ring.h has the ring's layout in memory, the protocol and its proof, with the same names. */
 
 #include "strata/trace.h"
 
@@ -34,7 +33,7 @@ extern "C" {
 #define STRATA_RING_SANITIZED 1
 #endif
 #endif
-/* Sanitizers are to see each access to a string. */
+/* A sanitizer must see each access to a string. */
 #if defined(__SANITIZE_ADDRESS__) || defined(STRATA_RING_TSAN)
 #define STRATA_RING_SANITIZED 1
 #endif
@@ -52,13 +51,13 @@ struct strata_ring {
     uint64_t limit; /* where it must end; 0: every event takes strata_ring_begin_slow() */
     uintptr_t base; /* the byte of position P of the open packet is at base + P */
     struct strata_ring_commit *line;
-    uint32_t busy; /* a record is open: a signal handler meanwhile emits into another ring */
+    uint32_t busy; /* a record is open; signal handlers emit into another ring */
     uint32_t reserved;
     /* only for src/runtime */
     uint64_t mask;     /* size of the ring - 1 */
     uint64_t sub_mask; /* size of a sub-buffer - 1 */
     uint8_t *data;
-    uint64_t n_classes; /* for which the ring has drop counts */
+    uint64_t n_classes; /* classes for which the ring has drop counts */
 };
 
 /* A record between begin and end. */
@@ -72,18 +71,18 @@ struct strata_slot {
     uint64_t room; /* how many bytes more it may have in this packet */
 };
 
-/* The calling thread's ring. Never NULL: a thread without a ring has one that is always busy.
- * Initial-exec, because the other TLS models may allocate on first use, which signal handlers must not. */
+/* The calling thread's ring, never NULL: a thread without a ring has a ring that is always busy. The TLS model is
+ * initial-exec, because other models may allocate on first use, which signal handlers must not. */
 extern STRATA_API __thread struct strata_ring *strata_ring_self
     __attribute__((tls_model("initial-exec")));
 
-/* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
- * stepped back or was not read for long, the processor has no suitable clock. NULL: dropped and
- * counted, do not call strata_ring_end(). */
+/* Begins a record in the rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
+ * stepped back or was not read for long, the processor has no suitable clock. NULL: the event is dropped and counted;
+ * do not call strata_ring_end(). */
 STRATA_API STRATA_BOUND uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id,
                                                         size_t size);
-/* Copies a string where the packet may have no room for it, or it cannot be copied in pieces. NULL: dropped
- * and counted, do not call strata_ring_end(). */
+/* Copies a string that may not fit into the packet, or that cannot be copied in pieces. NULL: the event is dropped and
+ * counted; do not call strata_ring_end(). */
 STRATA_API STRATA_BOUND uint8_t *strata_ring_string_slow(struct strata_slot *slot, uint8_t *at,
                                                          const char *string);
 /* Counts a call of an event without a class (ID 0: it could not be registered) as dropped. */
@@ -92,8 +91,8 @@ STRATA_API STRATA_BOUND void strata_ring_drop(uint32_t id);
 /* Bytes of a record before its arguments. */
 #define STRATA_RING_HEADER 8
 
-/* Ticks. After a longer time between two events of a ring a new packet is begun, because a record has
- * 48 bits of time. */
+/* In ticks. After a longer time between two events of a ring, a new packet begins, because a record has 48 bits of
+ * time. */
 #define STRATA_RING_GAP (1ULL << 47)
 
 STRATA_RING_INLINE uint64_t strata_ring_ticks(void)
@@ -128,8 +127,8 @@ STRATA_RING_INLINE uint32_t strata_ring_word_id(uint64_t word)
 #endif
 }
 
-/* The ring may be written to again. A handler that comes before the store emits elsewhere, one that comes
- * after it emits here. */
+/* Lets the next record use the ring. A handler before this store emits into another ring, a handler after it emits into
+ * this ring. */
 STRATA_RING_INLINE void strata_ring_release(struct strata_ring *ring)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -137,13 +136,13 @@ STRATA_RING_INLINE void strata_ring_release(struct strata_ring *ring)
 }
 
 /* Opens a record of class ID with SIZE bytes: STRATA_RING_HEADER, the arguments, and one for each string.
- * Returns where the arguments go; NULL: strata_ring_begin_slow() has to do it.
+ * Returns where the arguments go. NULL: call strata_ring_begin_slow().
  *
- * Reading the clock takes most of the time, and on some processors nothing else is done meanwhile. So
- * there are no instructions here that an event of two words does not need: plain loads and stores, none of
- * them of a cache line that another processor writes, and no locked or read-modify-write instruction. What
- * is rare is in another function, so that this one needs no stack. bench/emit compares it with a loop that
- * reads the clock and stores the words. */
+ * Reading the clock takes most of the time, and some processors do nothing else meanwhile. So there are no instructions
+ * here that an event of two words does not need. All loads and stores are plain, and none of them is in a cache line
+ * that another processor writes. There is no locked or read-modify-write instruction. Rare cases are in another
+ * function, so that this one needs no stack. bench/emit compares it with a loop that reads the clock and stores the
+ * words. */
 STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;
@@ -153,9 +152,8 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t
     if (strata_unlikely(__atomic_load_n(&ring->busy, __ATOMIC_RELAXED)))
         return NULL;
 
-    /* From here to strata_ring_end() the ring is ours alone: a handler before this store has emitted all
-     * that it has to, and one after it emits elsewhere. So the time of what precedes us in the ring is not
-     * after ours. */
+    /* From here to strata_ring_end() the ring is ours alone. A handler before this store has emitted all its records, and
+     * a handler after it emits into another ring. So no record before ours in the ring has a later time. */
     __atomic_store_n(&ring->busy, 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     from = ring->head;
@@ -190,7 +188,7 @@ STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
 
     __builtin_memcpy(__builtin_assume_aligned(slot->record, 8), &slot->word, 8);
 
-    /* Not in a child that a handler forked while the record was open: the parent commits it. */
+    /* A child that a handler forked while the record was open does not commit it: the parent does. */
     if (strata_unlikely(!__atomic_load_n(&ring->busy, __ATOMIC_RELAXED)))
         return;
     ring->head = slot->from + ((slot->size + 7) & ~7ULL);
@@ -199,7 +197,7 @@ STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
     strata_ring_release(ring);
 }
 
-/* Gives the record up. */
+/* Drops the open record. */
 STRATA_RING_INLINE void strata_ring_cancel(struct strata_slot *slot)
 {
     strata_ring_release(slot->ring);
@@ -216,12 +214,12 @@ STRATA_RING_INLINE uint8_t *strata_ring_put(uint8_t *at, const void *argument, s
 #define STRATA_RING_PIECE 16
 typedef char strata_ring_piece __attribute__((vector_size(STRATA_RING_PIECE)));
 
-/* What keeps the first N bytes of a piece begins at STRATA_RING_PIECE - N. */
+/* The mask that keeps the first N bytes of a piece begins at STRATA_RING_PIECE - N. */
 static const signed char strata_ring_keep[2 * STRATA_RING_PIECE] = {-1, -1, -1, -1, -1, -1, -1, -1,
                                                                     -1, -1, -1, -1, -1, -1, -1, -1};
 
-/* Copies a piece of a string, up to its NUL; zeros follow. Reads past the NUL, which the compiler must not know.
- * Returns a mask of the bytes that are 0. */
+/* Copies a piece of a string up to its NUL, and zeros after it. Returns a mask of the bytes that are 0. It reads past the
+ * NUL, which the compiler must not know. */
 STRATA_RING_INLINE unsigned strata_ring_copy_piece(uint8_t *at, const char *from)
 {
     strata_ring_piece piece, keep;
@@ -243,17 +241,17 @@ STRATA_RING_INLINE unsigned strata_ring_copy_piece(uint8_t *at, const char *from
 #endif
 
 /* Copies a string, cut at STRATA_STRING_MAX, with a NUL, in one pass. Returns where the next argument
- * goes; NULL: strata_ring_string_slow() has to do it. */
+ * goes. NULL: call strata_ring_string_slow(). */
 STRATA_RING_INLINE uint8_t *strata_ring_put_string(struct strata_slot *slot, uint8_t *at,
                                                    const char *string)
 {
 #ifdef STRATA_RING_PIECE
-    /* What is written past the NUL lies in the room. */
+    /* Bytes that are written past the NUL are in the room. */
     for (size_t i = 0; i < STRATA_STRING_MAX && i + STRATA_RING_PIECE <= slot->room && string;
          i += STRATA_RING_PIECE) {
         unsigned zeros;
 
-        /* What is read past the NUL lies in its page. */
+        /* Bytes that are read past the NUL are in its page. */
         if (strata_unlikely(((uintptr_t)(string + i) & 4095) > 4096 - STRATA_RING_PIECE))
             break;
         zeros = strata_ring_copy_piece(at + i, string + i);

@@ -83,34 +83,35 @@ struct strata_group {
     struct strata_group *next;
 };
 
-/* Generated code calls these before main() or when a shared library is loaded, and when it is unloaded. */
+/* Generated code registers its group before main() or when its shared library is loaded, and unregisters it when the
+ * library is unloaded. */
 STRATA_API void strata_group_register(struct strata_group *group);
 STRATA_API void strata_group_unregister(struct strata_group *group);
 
 /* True if a call of an event whose state is not STRATA_STATE_ON, or that is `filtered`, must be
- * recorded; always true without a condition. VALUES: the arguments, each as 64 bits; a string as its
- * address. Any thread, signal handlers too. Takes no lock, allocates nothing, and makes no system call
- * unless the condition tests thread.name. */
+ * recorded; always true without a condition. VALUES has the arguments, each as 64 bits, a string as its address. Any
+ * thread and any signal handler may call it. It takes no lock, allocates nothing, and makes no system call unless the
+ * condition tests thread.name. */
 STRATA_API STRATA_BOUND bool strata_filter_pass(const struct strata_event *event,
                                                 const uint64_t *values);
 
-/* Visibility of a group's event states, and so the code that may call its events: by default the
- * program or library that the generated code is linked into. Define it empty to export them. */
+/* Visibility of a group's event states. By default, only the program or library that the generated code is linked into
+ * may call the events. Define the macro empty to export them. */
 #ifndef STRATA_TRACE_GROUP_API
 #define STRATA_TRACE_GROUP_API __attribute__((visibility("hidden")))
 #endif
 
 /* Backend `log`: writes a line "PID@SEC.USEC:TEXT\n" (PID is the thread's ID) by one write(). At most
  * STRATA_LOG_MAX bytes with the newline; longer lines are cut and end in "...". If a pipe is full or
- * has no reader, the line is dropped and counted; there is no SIGPIPE. Takes no lock and allocates
- * nothing. Safe in signal handlers, except for conversions of floating point and wide characters, which
- * call vsnprintf(). */
+ * has no reader, the line is dropped and counted; there is no SIGPIPE. The function takes no lock and allocates nothing.
+ * It is safe in signal handlers, except for conversions of floating point and wide characters, which call
+ * vsnprintf(). */
 STRATA_API STRATA_BOUND void strata_log(const char *format, ...) STRATA_PRINTF(1, 2);
 /* Backend `syslog`: sends the text to the system's log as LOG_DAEMON, LOG_INFO, with the process ID.
- * What the log does not accept at once is dropped and counted. Not in signal handlers. */
+ * A text that the log does not accept at once is dropped and counted. Do not call it from signal handlers. */
 STRATA_API STRATA_BOUND void strata_syslog(const char *format, ...) STRATA_PRINTF(1, 2);
-/* Backend `ftrace`: writes the text as a line to the kernel's trace_marker. Dropped and counted if
- * tracefs is missing or rejects it. */
+/* Backend `ftrace`: writes the text as a line to the kernel's trace_marker. If tracefs is missing or rejects the line, it
+ * is dropped and counted. */
 STRATA_API STRATA_BOUND void strata_ftrace(const char *format, ...) STRATA_PRINTF(1, 2);
 
 #define STRATA_LOG_MAX 4096
@@ -125,7 +126,7 @@ static inline const void *strata_pointer(const volatile void *pointer)
 }
 
 /* Generated code calls strata_backend_register() before main(): the program has events of this backend,
- * whose records go into rings and have to be written out. May be called more than once. */
+ * whose records go into rings and must be written out. It may be called more than once. */
 enum strata_backend {
     STRATA_BACKEND_RING = 1,
     STRATA_BACKEND_SIMPLE = 2,
@@ -147,19 +148,19 @@ STRATA_API void strata_backend_register(enum strata_backend backend);
  * PATTERN is empty; -ENOMEM. Does not choose where records go: see strata_trace_file_use_default(). */
 STRATA_API int strata_event_set_state(const char *pattern, bool on);
 
-/* Switches on the events that PATTERN matches, for calls for which CONDITION holds: strata-filter(5),
- * for example "len > 4096 && flags & 1". The condition is compiled once per event and evaluated in the
+/* Switches on the events that PATTERN matches, for calls for which CONDITION holds, such as "len > 4096 && flags & 1"
+ * (strata-filter(5)). The condition is compiled once per event and evaluated in the
  * calling thread before anything is recorded. It applies to every backend but `dtrace` and `ust`, whose
- * tracers have conditions of their own. While a condition is replaced, each call is decided by the old
- * or the new one. CONDITION NULL: removes the condition of events that have one, which stay on; other
+ * tracers have conditions of their own. While a condition is replaced, the old or the new condition decides each call.
+ * CONDITION NULL: removes the condition of events that have one, which stay on; other
  * events do not change. Returns the number of events that accept the condition. Errors as
  * strata_event_set_state(), and -EINVAL: CONDITION is invalid; -EOPNOTSUPP: the named event lacks an
  * argument that CONDITION uses (with a pattern, such events stay as they were). Both are also reported
  * as a message, with the column. */
 STRATA_API int strata_event_set_filter(const char *pattern, const char *condition);
 
-/* The condition of an event; NULL: none. The text is valid until the process ends. Any thread, signal
- * handlers too. */
+/* The condition of an event; NULL: none. The text is valid until the process ends. Any thread and any signal handler may
+ * call it. */
 STRATA_API const char *strata_event_get_filter(const struct strata_event *event);
 
 /* Finds an event by its name; NULL: none. The result is valid until the event's group is unregistered,
@@ -191,7 +192,7 @@ static inline bool strata_event_is_on(const struct strata_event *event)
  *
  *     enable=PATTERN   switch events on; with '-' in front, off; `help` lists all names
  *     enable=PATTERN: CONDITION
- *                      switch on where the condition holds (strata-filter(5))
+ *                      switch on for calls for which the condition holds (strata-filter(5))
  *     events=FILE      read PATTERN or PATTERN: CONDITION from FILE, one per line; '#' starts a comment line
  *     file=FILE        trace file
  *     ctf[=DIR] simple[=FILE] log[=FILE] syslog[=SOCKET] ftrace[=MARKER]
@@ -227,10 +228,9 @@ STRATA_API void strata_trace_set_message(strata_message_function function, void 
  * write its rings (writer=none). Waits for the disk. */
 STRATA_API int strata_trace_flush(void);
 
-/* The trace file is the simpletrace file or, in a program that writes none, the CTF directory. Other
- * outputs are not affected. If no options named it, it is the program's default. These functions return
- * -EOPNOTSUPP if the program has no events of the backends `ring` and `simple`, which alone have
- * records. */
+/* The trace file is the simpletrace file or, in a program without one, the CTF directory. Its default name is the
+ * program's. These functions do not affect other outputs. They return -EOPNOTSUPP if the program has no events of the
+ * backends `ring` and `simple`, because only these have records. */
 
 /* Off: events that are emitted from now on are neither written nor counted as lost; events that were
  * emitted before are in the file. On: appends to the file, creating it if necessary. A CTF trace then
@@ -248,17 +248,17 @@ STRATA_API void strata_trace_file_use_default(void);
  * NULL. */
 STRATA_API int strata_trace_file_get(char **ret_path, bool *ret_on);
 
-/* Copies what all rings hold to a new CTF trace, without stopping or consuming anything: everything in
- * rings in overwrite mode, and what is not written out yet in others. Of each thread these are its
- * newest events without a gap, at least up to the last one that it committed before the call. DIR
+/* Copies the content of all rings to a new CTF trace, without stopping or consuming anything: everything in rings in
+ * overwrite mode, and events that are not written out yet in other rings. The trace has the newest events of each thread
+ * without a gap, at least up to the last event that the thread committed before the call. DIR
  * appears as a whole or not at all; in its name `%p` is replaced by the process ID and `%n` by the
  * number of the snapshot. 0; -EEXIST: DIR exists (with `%n` the next number is tried instead); or the
  * errno of a file operation. */
 STRATA_API int strata_trace_snapshot(const char *dir);
 
 /* Calls FUNCTION with the newest events in the rings, at most MAX, the oldest first: each as a line of
- * the log, without a newline, valid during the call. Nothing is removed from the rings. Rings in
- * overwrite mode show everything they hold; others what is not written out yet, which may be nothing.
+ * the log, without a newline, valid during the call. Nothing is removed from the rings. Rings in overwrite mode show
+ * everything; other rings show events that are not written out yet, which may be none.
  * Returns the number of lines; -EINVAL: MAX is 0 or larger than INT_MAX; -ENOMEM; -EAGAIN: events came
  * faster than they could be copied. */
 STRATA_API int strata_trace_show(unsigned max, void (*function)(const char *line, void *userdata),
