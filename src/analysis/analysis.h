@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What all analyses are: sinks of items that make a struct result. A verb, `strata summary` and `strata diff` run any
- * of them in the same way:
+/* An analysis is a sink of items that makes a struct result. Verbs, `strata summary` and `strata diff` run all analyses in
+ * the same way:
  *
  *     struct coverage coverage;                  counts items once for all analyses of a trace
  *     struct analysis *analysis = ...            made by the module of the analysis, from the settings
@@ -26,14 +26,14 @@ struct percentiles {
     unsigned n; /* 0: 500, 900 and 990 */
 };
 
-/* What the user asks of any analysis. Strings are borrowed. */
+/* Settings that all analyses have. Strings are borrowed. */
 struct analysis_settings {
     struct clock clock;       /* of the trace's times */
     struct grouping grouping; /* --by; n is 0: the analysis's own keys */
-    const char *task;         /* pattern of names: only spans or states of such tasks; NULL: all */
-    /* Rows count what begins in it; items beyond its times are there to pair those within. NULL: all. */
+    const char *task;         /* only spans or states of tasks whose names match; NULL: all */
+    /* Rows count what begins in the selection. Items beyond its times serve to pair the items within. NULL: all. */
     const struct selection *select;
-    unsigned slowest; /* how many of the longest spans are kept */
+    unsigned slowest; /* number of the longest spans to keep */
     int64_t longer;   /* ticks: shorter spans are left out; 0: none is */
     int64_t every;    /* ticks of a period; 0: none */
     bool has_batches; /* rows have batches of their spans */
@@ -45,9 +45,9 @@ struct analysis_span {
     int64_t begin, end; /* ticks */
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
-    const struct origin *origin; /* of its begin */
-    const char *const *keys;     /* of its row: by the keys of the result */
-    const int64_t *numbers;      /* the values that they name, if `has_number` has bit 1 << key */
+    const struct origin *origin; /* of the event that begins it */
+    const char *const *keys;     /* of its row, in the order of the result's keys */
+    const int64_t *numbers;      /* the value of a key, if `has_number` has bit 1 << key */
     unsigned has_number;
 };
 
@@ -55,36 +55,37 @@ struct analysis;
 
 struct analysis_ops {
     const char *name; /* "latency" */
-    /* Adds the keys and columns. Allowed before the first item. */
+    /* Adds the keys and columns. May be called before the first item. */
     void (*add_columns)(struct analysis *analysis, struct result *result);
-    /* After sink_finish(): adds rows, and all else, to RESULT, which has the columns. 0, -ENOMEM. */
+    /* After sink_finish(): adds rows, notes and all else to RESULT, which has the columns. 0, -ENOMEM. */
     int (*add_rows)(struct analysis *analysis, struct result *result);
-    /* After the last item: whether there was an event that the analysis is about. */
+    /* After the last item: true if the analysis found an event that it uses. */
     bool (*has_events)(const struct analysis *analysis);
-    bool is_ordered; /* add_rows() adds rows in the order in which they are shown without --sort */
+    bool is_ordered; /* add_rows() adds rows in the order that is shown without --sort */
     bool
-        notes_filter; /* add_rows() says what is not known where the kernel chose the threads (origin->pid_filter) */
+        notes_filter; /* add_rows() notes what is unknown if the kernel chose the threads (origin->pid_filter) */
 };
 
 struct analysis {
     struct sink sink; /* first */
     const struct analysis_ops *ops;
     struct analysis_settings settings;
-    /* Is given each span that is counted, in the order of their ends. 0, or a negative errno. NULL: not needed. */
+    /* Gets each counted span, in the order of their ends. 0, or a negative errno. NULL: not needed. */
     int (*put_span)(void *arg, const struct analysis_span *span);
     void *put_span_arg;
-    /* After the last item: how many of what rows count the selection, --task and --longer left out, and of the threads, CPUs or domains
-     * of `sched` how many are not asked for; and what these are called, "spans" if NULL. */
+    /* After the last item: the number of spans that the selection, --task and --longer left out; for `sched`, of threads, CPUs
+     * or domains. left_out_name is their name, "spans" if NULL. */
     uint64_t left_out;
     const char *left_out_name;
-    const char *
-        left_out_of; /* "known to be of one machine": what none of them is; NULL: of what --by asks for */
-    /* How many of what rows count no --cpu selects, as their CPU is not known; and what one of these is called, "span" if NULL. */
+    const char
+        *left_out_of; /* the reason, "known to be of one machine"; NULL: they do not match --by */
+    /* The number of spans that no --cpu selects, because their CPU is not known. unplaced_name is the name of one, "span" if
+     * NULL. */
     uint64_t unplaced;
     const char *unplaced_name;
 };
 
-/* What result_sort() needs to put the rows in the order in which they are shown without --sort. */
+/* The argument of result_sort() for the order that is shown without --sort. */
 unsigned analysis_default_order(const struct analysis *analysis);
 
 /* Makes RESULT, which result_done() frees, also on failure. COVERAGE and ANALYSIS outlive it. 0, -ENOMEM. */

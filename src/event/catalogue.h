@@ -29,8 +29,8 @@ struct origin *catalogue_add_origin(struct catalogue *catalogue, const struct or
  * adds its origin when it is opened. 0, -ENOMEM. */
 int catalogue_list_origin(struct catalogue *catalogue, struct origin *origin);
 
-/* Whether the errors that times and durations state hold: not if those of a clock are refuted (struct origin), as any duration
- * may have an end of that clock. */
+/* True if the stated errors of times and durations hold. False if the error of any clock is refuted (struct origin),
+ * because any duration may end on that clock. */
 bool catalogue_errors_are_known(const struct catalogue *catalogue);
 
 void catalogue_done(struct catalogue *catalogue);

@@ -2,9 +2,10 @@
 #pragma once
 
 /* An event class: the event's name, its typed fields and their layout in the payload, its text, and its
- * origin. Classes live in a catalogue (event/catalogue.h) until that is freed. They do not change once
- * events of them are lent, except for what a reader learns while reading (`declared_in`). Code after
- * format/ need not know which tool wrote the bytes. */
+ * origin. Code after format/ need not know which tool wrote the bytes.
+ *
+ * Classes live in a catalogue (event/catalogue.h) until the catalogue is freed. A class does not change after an event of
+ * it was lent, except for members that a reader learns while reading (`declared_in`). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ enum field_type {
     FIELD_FLOAT, /* a double, stored as its 8 bytes */
 };
 
-/* Where a field's value is in the payload. */
+/* Where the payload has a field's value. */
 enum field_place {
     PLACE_FIXED, /* at `offset` */
     /* after the previous field, which has a variable length; `offset` is unused */
@@ -38,18 +39,18 @@ enum field_place {
     PLACE_REL_LOC, /* the same, but the offset counts from the end of the u32 */
 };
 
-/* How a string or a sequence of bytes is stored there. */
+/* How the payload stores the value. */
 enum field_storage {
     STORE_SCALAR,    /* `size` bytes, 1 to 8 */
     STORE_COUNTED,   /* u32 length, then the bytes: simpletrace */
     STORE_ARRAY,     /* `size` bytes; a string ends at its NUL or at the size */
     STORE_NUL_ENDED, /* up to a NUL or the payload's end */
     STORE_TO_END,    /* up to the payload's end */
-    /* as many elements as the preceding scalar field says, as far as the payload reaches */
+    /* as many elements as the preceding scalar field says, at most up to the payload's end */
     STORE_SIZED,
 };
 
-/* Names of a field's values: names[value], or NULL if it has none; large values are in `more`. */
+/* Names of a field's values: names[value], NULL if the value has no name. Large values are in `more`. */
 struct value_names {
     const char *const *names;
     uint32_t n;
@@ -86,8 +87,8 @@ struct field {
     bool element_signed; /* FIELD_BYTES: elements are signed numbers */
     bool element_base10; /* FIELD_BYTES: elements without a sign are decimal, unless `hex` */
     uint8_t c_size;      /* size of the declared C type if it is stored wider; 0: same as `size` */
-    uint8_t shift;       /* of a bit field in its scalar, from the lowest bit */
-    uint8_t bits;        /* of a bit field, or 0: the whole scalar */
+    uint8_t shift;       /* of a bit field: the place of its lowest bit in the scalar */
+    uint8_t bits;        /* of a bit field; 0: the whole scalar */
     bool swap;           /* stored in the other byte order */
     bool hex;            /* shown in hexadecimal */
     bool
@@ -97,7 +98,7 @@ struct field {
     const struct value_names *names; /* of an integer's values; NULL: none */
 };
 
-/* Whether the elements of an array are shown in decimal. */
+/* True if the elements of an array are shown in decimal. */
 static inline bool field_has_decimal_elements(const struct field *field)
 {
     return !field->hex && (field->element_signed || field->element_base10);
@@ -117,7 +118,7 @@ const char *layer_name(enum layer layer);
 /* Finds a layer by its name; -EINVAL: none. */
 int layer_by_name(const char *name, enum layer *ret_layer);
 
-/* One trace of one tracer: what its events have in common. */
+/* One trace of one tracer, and what its events have in common. */
 struct origin {
     enum layer layer;
     unsigned number;    /* its place in the catalogue of its trace */
@@ -125,18 +126,19 @@ struct origin {
     const char *path;   /* as the user gave it */
     struct clock clock;
     const char *host_name;  /* of the machine where it was recorded; NULL: not in the format */
-    const char *machine;    /* of a kernel, as uname -m has it; NULL: not known */
+    const char *machine;    /* of a kernel, as `uname -m` prints it; NULL: not known */
     const char *clock_uuid; /* the same in all traces with this clock; NULL: not in the format */
     /* Name of a task, or NULL; the string lives as long as the source. NULL: the format has no names. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);
     /* Name for an item's `comm`, if the format stores it with each event; otherwise NULL. */
     const char *(*comm)(const struct origin *origin, uint32_t comm);
     const struct thread_names *thread_names; /* for the module that set it; otherwise unused */
-    /* Name of the virtual machine whose monitor thread PID is of; NULL: of none that is known. NULL: no monitor's threads
-     * are known. */
+    /* Name of the virtual machine whose monitor has thread PID; NULL: no known machine. The member is NULL if no monitor's
+     * threads are known. */
     const char *(*vm_name)(const struct origin *origin, int32_t pid);
-    /* Identifies the virtual machine in which a guest's kernel runs, or whose monitor this is; with vm_of() the one whose monitor's
-     * thread PID is. Equal if it is the same. NULL: not known. Not followed; lives as long as the trace. */
+    /* Identifies the virtual machine that runs this guest's kernel, or whose monitor this is. vm_of() identifies the machine
+     * whose monitor has thread PID. Equal pointers mean the same machine; NULL: not known. The pointers are only
+     * compared, and live as long as the trace. */
     const void *vm;
     const void *(*vm_of)(const struct origin *origin, int32_t pid);
     const struct vm_threads *vm_threads; /* for the module that set it; otherwise unused */
@@ -145,58 +147,59 @@ struct origin {
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
     unsigned n_cpus;                    /* 0: not in the format */
     bool vms_are_named;                 /* vm_name() has the name that the user gave to a machine */
-    /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
+    /* The kernel recorded only while certain threads ran, and the switches to and from these threads (set_event_pid). */
     bool pid_filter;
-    /* The tracer recorded certain threads only, and not all that concerns them: no state follows from its switches. */
+    /* The tracer recorded only certain threads, and not everything about them, so no state follows from its switches. */
     bool threads_only;
-    /* Switches were left out of it, as by a filter of events: no state follows from those that are there either. */
+    /* Some switches were left out, for example by a filter of events, so no state follows from the other switches. */
     bool lacks_switches;
-    /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program
-     * recorded; PID_UNKNOWN: Strata did, by an unknown process. */
+    /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program recorded it;
+     * PID_UNKNOWN: an unknown process of Strata did. */
     int32_t recorder_pid, agent_pid;
-    /* Nothing was in it when it was opened, so its clock is not known. */
+    /* It was empty when it was opened, so its clock is not known. */
     bool is_empty;
-    /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
+    /* A file of its recording was cut or removed, so at least one CPU lacks its events from some time on. */
     bool is_cut;
-    /* It is still being recorded: of a CPU, what came after its last event may not be here yet. */
+    /* It is still being recorded, so events of a CPU after its last event here may be missing. */
     bool is_live;
-    /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
+    /* More events were lost, or may be missing, than are counted: the recorder says so, or was killed. */
     bool lost_uncounted;
-    /* Its CPUs were recorded until times of their own, and nothing says which: each is known up to its last event. */
+    /* Its CPUs were recorded until different times, which nothing states. Each CPU is known up to its last event. */
     bool ends_apart;
-    /* What is stated of its clock is refuted (trace/clocks.h): by how much its times are wrong is not known. */
+    /* Events refute what is stated of its clock (trace/clocks.h), so the error of its times is not known. */
     bool is_error_refuted;
-    /* By how much a duration between two of its events may be wrong at most (event/clock_error.h): this part of it, as the rate of
-     * its clock is not known more exactly, and so many ns, such as what its times lack of their last digits. 0: it is exact. */
+    /* The largest error of a duration between two of its events (event/clock_error.h): this part of the duration, because the
+     * rate of its clock is not known more exactly, and this number of ns, such as missing digits of its times. 0: exact. */
     double rate_error;
     uint32_t duration_error_ns;
-    /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */
+    /* The lost events that its recorder counted, with or without a record for them; 0: none, or no count. */
     uint64_t lost;
-    /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */
+    /* The time, by the tracer's clock, at which the last of its CPUs begins; 0: not known. */
     int64_t last_begin;
-    /* When the last of those of its CPUs begins that lost events before their first one, by the tracer's clock; 0: none did. */
+    /* The same of the CPUs that lost events before their first event; 0: no CPU did. */
     int64_t lost_begin;
-    /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of
-     * them. 0: all begin where the trace does. */
+    /* The kept events of the CPUs begin at different times. Before this time, anything may have happened on some CPUs. 0: all
+     * CPUs begin with the trace. */
     int64_t complete_from;
-    /* When its recording ended, by the trace's clock: what follows is not known. 0: with the trace, as far as is known. */
+    /* The time, by the trace's clock, at which its recording ended; what follows is not known. 0: with the trace, as far as
+     * is known. */
     int64_t ended;
-    /* All that it had from then on was recorded, though its first event may be later. 0: not known. By the trace's clock. */
+    /* All events from this time on were recorded, by the trace's clock. The first event may be later. 0: not known. */
     int64_t known_from;
-    /* All that it had until then was recorded, though its last event may be earlier. 0: not known, as of a guest, whose last
-     * events may not have come. By the trace's clock. */
+    /* All events until this time were recorded, by the trace's clock. The last event may be earlier. 0: not known; for
+     * example, the last events of a guest may not have arrived. */
     int64_t known_until;
 };
 
-/* Whether all that the CPUs of ORIGIN did up to its last event was recorded, as far as is known: what a CPU has no event of did not
- * happen. Otherwise each CPU is recorded from its first event to its last. */
+/* True if, as far as is known, everything on the CPUs of ORIGIN was recorded up to its last event: what a CPU has no event
+ * of did not happen. False: each CPU is recorded from its first event to its last event. */
 static inline bool origin_is_recorded_to_end(const struct origin *origin)
 {
     return !origin->is_live && !origin->ends_apart &&
            (origin->layer != LAYER_HYPERVISOR || origin->known_until != 0);
 }
 
-/* Whether the states of threads and CPUs follow from the switches of ORIGIN. */
+/* True if the states of threads and CPUs follow from the switches of ORIGIN. */
 static inline bool origin_has_states(const struct origin *origin)
 {
     return !origin->threads_only && !origin->lacks_switches;
@@ -209,8 +212,8 @@ struct event_class {
     const struct field *fields;
     unsigned n_fields;
     unsigned index; /* dense, from 0, within the catalogue: for arrays by class */
-    /* The first class of the same event with another record layout; NULL: none. `stat_row` is that
-     * class's index, by which events are counted. */
+    /* The first class of the same event with another record layout; NULL: none. `stat_row` is the index of that
+     * class; events are counted by it. */
     const struct event_class *variant_of;
     unsigned stat_row;
     uint32_t declared_line;  /* of `declared_in` */
@@ -221,19 +224,19 @@ struct event_class {
     bool
         has_no_format; /* its format is missing or invalid: events are bytes, and may be any event */
     const struct text_program *program; /* `format` compiled; NULL: none */
-    /* The fields as "name=value …" compiled, if they are the event's text; otherwise NULL. */
+    /* "name=value …" compiled, if the fields are the event's text; otherwise NULL. */
     const struct text_program *fields_program;
-    /* Writes the event's text if the format is more than printf over the fields (kernel print formats). Several threads
-     * may call it, and put_name, at once, while another reads.
-     * NULL: `program`, or "name=value …". */
+    /* Writes the event's text if the format is more than printf over the fields (kernel print formats). NULL: the text is
+     * from `program`, or "name=value …". Several threads may call put_text and put_name at once, while another thread
+     * reads. */
     void (*put_text)(const struct item *item, struct text *text);
     /* Writes the name that the text shows for a field's value; false: none, and nothing is written.
      * NULL: the field's `names` are used. */
     bool (*put_name)(const struct item *item, unsigned field, struct text *text);
-    const bool *
-        named_fields; /* with put_name: by field, whether it ever writes a name of it; NULL: it may */
+    const bool
+        *named_fields;       /* by field: whether put_name may write a name for it; NULL: for any */
     const void *reader_data; /* for the source that made the class */
-    /* The same, if events of the class name tasks, or have fields of their own each; otherwise NULL. */
+    /* The same, if events of the class name tasks, or if each event has its own fields; otherwise NULL. */
     const void *task_data;
 };
 
@@ -241,7 +244,8 @@ struct event_class {
  * groups may contain wildcards (base/glob.h). */
 bool event_class_matches(const struct event_class *class, const char *pattern);
 
-/* Whether CLASS is called one of NAMES, "A|B". Of a kernel's events, kernel_event_is() also knows groups and other tracers. */
+/* True if NAMES, "A|B", has the name of CLASS. For events of a kernel, kernel_event_is() also knows groups and the names of
+ * other tracers. */
 bool event_class_is_named(const struct event_class *class, const char *names);
 
 /* The index of the field of CLASS that is called NAME; -1: it has none, or NAME is NULL. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The clock that stamped a source's events. Times are kept in its ticks; only what prints a time or
- * relates two clocks converts them. */
+/* The clock that stamped a source's events. Times stay in its ticks; only code that prints a time or relates two clocks
+ * converts them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,9 +17,9 @@ struct clock {
 
 #define NANOSECONDS 1000000000u
 
-/* Whether CLOCK only counts events, or the lines of a text: it has their order, and no times. */
+/* True if CLOCK only counts events or lines of a text: it has their order, but no times. */
 bool clock_is_order(const struct clock *clock);
-/* What follows the number of its ticks, where its rate is not known. */
+/* The unit that follows a number of ticks, if the rate is not known. */
 #define CLOCK_TICKS_TEXT " ticks (the clock's rate is not known)"
 #define CLOCK_ORDER_TEXT ", in their order: the trace has no times"
 
@@ -33,5 +33,5 @@ int64_t clock_to_ns(const struct clock *clock, int64_t time);
 int64_t clock_from_ns(const struct clock *clock, uint64_t ns);
 
 /* TICKS of CLOCK with three significant digits, "12.3ms", "1.50us", "340ns", or the ticks themselves
- * where the rate is not known. BUF of 24 bytes or more. Returns BUF. */
+ * if the rate is not known. BUF of 24 bytes or more. Returns BUF. */
 const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks);

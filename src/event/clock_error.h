@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* By how much a duration may be wrong at most, of which the ends are events of one clock or of two.
+/* The largest error of a duration between two events, of one clock or of two.
  *
- * Between two clocks it is the sum of what their times may be wrong by. Within one it is what the rate of the clock leaves
- * open (struct origin), and not more than that sum; but if the clock was set or stood still in between, it is the sum. */
+ * Between two clocks, it is the sum of the errors of both times. Within one clock, it is the error of the clock's rate
+ * (struct origin), and at most that sum. If the clock was set or stood still in between, it is the sum. */
 
 #include "event/item.h"
 
-/* A part of a clock's time in which it may have been set, or stood still. */
+/* A part of a clock's time in which the clock may have been set, or may have stood still. */
 #define CLOCK_UNSTEADY UINT8_MAX
 /* Rounding of converted times, ns. */
 #define CLOCK_ROUNDED 2
@@ -18,19 +18,19 @@ static inline uint32_t clock_errors_sum(uint32_t a, uint32_t b)
     return a + b < a ? UINT32_MAX : a + b;
 }
 
-/* The error of an end of a duration between two sources: ERROR_NS of its item, or what its source cuts off its times. */
+/* The error of one end of a duration between two sources: ERROR_NS of its item, or the error by missing digits. */
 static inline uint32_t clock_end_error(const struct origin *origin, uint32_t error_ns)
 {
     return error_ns > 0 ? error_ns : origin->duration_error_ns;
 }
 
-/* The number of the part that two events of a clock are both in, or CLOCK_UNSTEADY: it was set, or stood still, in between. */
+/* The part that has both events of a clock, or CLOCK_UNSTEADY if the clock was set or stood still in between. */
 static inline uint8_t clock_parts_join(uint8_t a, uint8_t b)
 {
     return a == b ? a : CLOCK_UNSTEADY;
 }
 
-/* Of TICKS within ORIGIN's clock, in PART of it; SUM: of the errors of the ends, in ns. */
+/* The error in ns of a duration of TICKS within PART of ORIGIN's clock. SUM is the sum of the errors of its ends, in ns. */
 static inline uint32_t clock_duration_error(const struct origin *origin, int64_t ticks,
                                             uint8_t part, uint32_t sum)
 {

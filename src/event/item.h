@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* An item of the stream: an event, or a loss of events. */
+/* An item of a stream: an event, or a loss of events. */
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@ enum item_kind {
 #define TIME_UNKNOWN INT64_MIN
 #define LOST_UNKNOWN UINT64_MAX
 
-/* Why events are missing. In one byte, of which an item has a part. */
+/* Why events are missing. An item stores it in a part of a byte. */
 enum __attribute__((packed)) loss_cause {
     LOSS_DROPPED,    /* the tracer had no room and reported it */
     LOSS_UNREADABLE, /* the input was damaged here, and the reader continued after it */
@@ -26,9 +26,9 @@ enum __attribute__((packed)) loss_cause {
 
 /* 64 bytes, one cache line. An item and its payload are lent (event/source.h). */
 struct item {
-    int64_t time; /* ticks of the origin's clock; of a loss: its end */
+    int64_t time; /* ticks of the origin's clock; for a loss, its end */
     const struct origin *origin;
-    const struct event_class *class; /* NULL of a loss */
+    const struct event_class *class; /* NULL for a loss */
     union {
         const uint8_t *payload; /* event: `size` bytes, not aligned */
         uint64_t lost;          /* loss: number of events, or LOST_UNKNOWN */
@@ -49,44 +49,45 @@ struct item {
         uint32_t comm;
     };
     uint8_t kind; /* enum item_kind */
-    /* The next item of its CPU is a loss, which its reader has found already. Losses come at their end: others happen meanwhile.
-     * Or nothing follows, and the CPU is not recorded from here on (origin_is_recorded_to_end()). */
+    /* The next item of its CPU is a loss, which the reader has already found. A loss is lent at its end, so items of other CPUs
+     * may come in between. Or no item of the CPU follows, and the CPU is not recorded from here on
+     * (origin_is_recorded_to_end()). */
     bool before_loss;
     union {
         uint8_t reader_byte; /* event: for the reader's own put_text */
         struct {
             enum loss_cause cause : 6; /* loss */
-            /* loss: nothing of its CPU follows, though the recording went on: it has no end */
+            /* loss without an end: no item of its CPU follows, although the recording continued */
             bool is_open : 1;
-            /* loss: it reaches beyond what is read, up to where this is a part of it. What it lost is counted at its end. */
+            /* part of a loss, up to the end of what is read; its events are counted at the end of the loss */
             bool goes_on : 1;
         };
     };
-    /* With `error_ns`: the number of the time in which the clock ran without being set or standing still, or
-     * CLOCK_UNSTEADY: it did so somewhere near, within that error (event/clock_error.h). */
+    /* The part of the clock's time in which the clock was not set and did not stand still, or CLOCK_UNSTEADY if it was set or
+     * stood still within `error_ns` of here (event/clock_error.h). */
     uint8_t clock_part;
     /* The largest possible error of `time`, in ns, saturated, if it was converted to another clock
-     * (timeline/clock_convert.h); 0: stamped by that clock itself. Readers leave it 0. */
+     * (timeline/clock_convert.h). 0: that clock itself stamped it. Readers leave it 0. */
     uint32_t error_ns;
 };
 
 /* An error that is too large for 32 bits: 4.3 s or more. */
 #define ERROR_UNKNOWN UINT32_MAX
 
-/* IS_REFUTED: causes and effects contradict what is stated of the clock. */
+/* True if a time has a known error. IS_REFUTED: causes and effects contradict what is stated of the clock. */
 static inline bool error_is_known(uint32_t error_ns, bool is_refuted)
 {
     return error_ns == 0 || (error_ns != ERROR_UNKNOWN && !is_refuted);
 }
 
-/* Whether it is known by how much ITEM's time may be wrong, which is then ITEM->error_ns: not if what is stated of its clock
- * is refuted. For all that states the error of a time. */
+/* True if the error of ITEM's time is known, and is ITEM->error_ns. False if what is stated of its clock is refuted. Code
+ * that shows the error of a time must ask this. */
 static inline bool item_error_is_known(const struct item *item)
 {
     return error_is_known(item->error_ns, item->origin->is_error_refuted);
 }
 
-/* Whether ITEM is a loss of which the end, where it is counted, is not in what is read. */
+/* True if ITEM is a part of a loss whose end is not read. */
 static inline bool item_is_part_of_loss(const struct item *item)
 {
     return item->kind == ITEM_LOSS && item->goes_on;
@@ -99,8 +100,8 @@ static inline const char *origin_task_name(const struct origin *origin, int32_t 
                                                              : NULL;
 }
 
-/* "CPU 0/KVM-148": the thread PID, which is called NAME; in front of it the virtual machine that it is of, where machines have
- * names: "web8's CPU 0/KVM-148". */
+/* Puts the thread PID with its NAME, "CPU 0/KVM-148". If its virtual machine has a name, the name comes first:
+ * "web8's CPU 0/KVM-148". */
 void origin_put_thread(const struct origin *origin, const char *name, int32_t pid,
                        struct text *text);
 

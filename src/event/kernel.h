@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a reader of a Linux kernel's trace knows about that kernel, for exporting the trace again. The
- * payload of an event of such an origin is the kernel's own record, from its common fields on; except
- * for classes without a group, of which only the number is known, and those with the id 0, which are not the kernel's. */
+/* What a reader of a Linux kernel's trace knows about this kernel, for exports of the trace. The payload of an event of
+ * such an origin is the kernel's own record, from its common fields on. Exceptions are classes without a group, of which
+ * only the number is known, and classes with the id 0, which are not the kernel's. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct origin_kernel {
     /* The format file of the event ID. */
     int (*format)(const struct origin *origin, uint16_t id, char **ret_text, size_t *ret_len);
     int (*kallsyms)(const struct origin *origin, char **ret_text, size_t *ret_len);
-    /* Puts the name of the function that begins at ADDRESS; false: it is not known. */
+    /* Puts the name of the function that begins at ADDRESS; false: the name is not known. */
     bool (*put_function)(const struct origin *origin, uint64_t address, struct text *text);
     /* Calls PUT for each constant string that events point to, by ascending address. */
     void (*strings)(const struct origin *origin,

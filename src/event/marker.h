@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Lines that programs write into trace_marker for timelines, as Android's atrace, crosvm and others do; they are the text of
+/* Lines that programs such as Android's atrace and crosvm write into trace_marker for timelines. They are the text of
  * ftrace's event print:
  *
  *     B|PID|NAME          a slice begins on the thread
- *     E, E|PID            the innermost one ends
+ *     E, E|PID            the innermost slice ends
  *     C|PID|NAME|VALUE    a counter has a value
- *     S|PID|NAME|COOKIE   a slice begins that ends anywhere,
- *     F|PID|NAME|COOKIE   by the same three
+ *     S|PID|NAME|COOKIE   a slice begins that may end on any thread,
+ *     F|PID|NAME|COOKIE   at the line with the same PID, NAME and COOKIE
  *
  * Source: Android's system/core/libcutils/include/cutils/trace.h describes them; what crosvm writes. */
 
@@ -21,8 +21,8 @@ struct marker {
     int32_t pid;
     const char *name; /* borrowed */
     size_t len;
-    int64_t value; /* of C */
+    int64_t value; /* of a counter */
 };
 
-/* False: the LEN bytes of TEXT are no such line. */
+/* False: TEXT, LEN bytes, is not such a line. */
 bool marker_parse(const char *text, size_t len, struct marker *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Names of x86's model-specific registers, for events of any tracer: those that guests use, of processors, KVM and Hyper-V.
+/* Names of x86's model-specific registers that guests use, of processors, KVM and Hyper-V, for events of any tracer.
  *
  * Sources: Intel SDM, volume 4; AMD64 Architecture Programmer's Manual, volume 2, appendix A; Linux's
  * Documentation/virt/kvm/x86/msr.rst; Hyper-V TLFS, appendix C. */

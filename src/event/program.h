@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The text of an event: by the format string of its class, or by its fields, which are compiled once per class into a
- * short list of operations. */
+/* The text of an event, by the format string of its class or by its fields. Both are compiled once per class, into a short
+ * list of operations. */
 
 #include "base/arena.h"
 #include "base/printable.h"
@@ -16,18 +16,16 @@ struct text_program;
 int program_compile(struct arena *arena, const struct event_class *class,
                     const struct text_program **ret_program);
 
-/* Compiles what item_put_fields() puts of events that have a value for each field. -ENOMEM. */
+/* Compiles the text of item_put_fields(), for events with a value for each field. -ENOMEM. */
 int program_compile_fields(struct arena *arena, const struct event_class *class,
                            const struct text_program **ret_program);
 
 /* Runs a compiled program over an event of its class. False: the event lacks a value that its program needs, and
- * nothing was put; never with a program of a format. Keeps nothing from call to call: threads may run one program at
- * once. */
+ * nothing was put; a program of a format never fails. Several threads may run one program at once. */
 bool program_run(const struct text_program *program, const struct item *item, struct text *text);
 
 /* Puts the event's text, without name or time: by class->put_text, class->program, or as "name=value"
- * separated by blanks. Strings are put by text_put_safe(), so that an event is one line whatever a
- * guest put into it. */
+ * separated by blanks. Strings are put by text_put_safe(), so that an event is one line, whatever a guest put into it. */
 void item_put_text(const struct item *item, struct text *text);
 
 /* Puts all fields as "name=value name=value"; strings in quotes. */
@@ -36,7 +34,7 @@ void item_put_fields(const struct item *item, struct text *text);
 /* Puts one value: numbers in decimal or, if the field says so, as 0x…; strings without quotes. */
 void value_put(const struct field *field, const struct value *value, struct text *text);
 
-/* Puts the name of V, or the names of its bits. Returns whether it has any. */
+/* Puts the name of V, or the names of its bits. False: it has none. */
 bool value_put_named(const struct value_names *names, uint64_t v, struct text *text);
 
 /* Puts the name of VALUE, of field number FIELD, or the names of its bits. False: it has none, and

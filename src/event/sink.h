@@ -19,15 +19,14 @@ struct sink_ops {
     /* Consumes N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come
      * without. */
     int (*put)(struct sink *sink, const struct item *items, unsigned n);
-    /* ITEM, which is not put because it is not selected, has `before_loss`; the loss that follows is selected. May be NULL. 0,
-     * -ENOMEM. */
+    /* A selected loss follows ITEM, which has `before_loss`. ITEM itself is not selected and not put. May be NULL. 0, -ENOMEM. */
     int (*begin_loss)(struct sink *sink, const struct item *item);
-    /* Writes what was put so far and is held back; may be NULL: nothing is. 0, or a negative errno as of put(). */
+    /* Writes what was put and is held back. NULL: nothing is held back. 0, or a negative errno as put(). */
     int (*flush)(struct sink *sink);
     /* Writes what comes after the last item; may be NULL. 0, or a negative errno with `error`. Only
      * free() may follow. */
     int (*finish)(struct sink *sink);
-    /* NULL: the owner of the sink frees it. */
+    /* NULL: the owner frees the sink. */
     void (*free)(struct sink *sink);
 };
 

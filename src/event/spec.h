@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A parsed printf conversion: shared by compiling formats, parsing log lines back into values, and the
- * kernel's print formats. */
+/* A parsed printf conversion, for compiling formats, for parsing log lines back into values, and for the kernel's print
+ * formats. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ struct spec {
     char conversion; /* d i u o x X c s p e f g … ; '%' for "%%" */
 };
 
-/* Parses the conversion at P (which points at the '%'). Returns the position after it, or NULL if it is
- * not one (the text ends, or an unknown letter). */
+/* Parses the conversion at P, which points at the '%'. Returns the position after it. NULL: the text ends, or the letter is
+ * unknown. */
 const char *spec_parse(const char *p, struct spec *ret_spec);
 
 /* Size of the argument in bytes: 1, 2, 4 or 8. Strings and pointers: 8. */

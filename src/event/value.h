@@ -17,10 +17,10 @@ struct value {
     bool present; /* false: optional and absent, or the payload ends before it */
 };
 
-/* The most fields of a class; kernel events have up to 60 or so. */
+/* The largest number of fields of a class. Kernel events have up to about 60. */
 #define FIELDS_MAX 128
 
-/* The scalar at P, of FIELD's size (1, 2, 4 or 8 bytes), as struct value has it. */
+/* The scalar of FIELD's size (1, 2, 4 or 8 bytes) at P, as in struct value. */
 static inline uint64_t field_load(const struct field *field, const uint8_t *p)
 {
     uint64_t v = likely(field->size == 4 && !field->swap) ? load_u32(p)
@@ -39,7 +39,7 @@ static inline uint64_t field_load(const struct field *field, const uint8_t *p)
  * short payload are not present (0 or ""); nothing outside the payload is read. */
 void item_values(const struct item *item, struct value *values);
 
-/* item_value() of any field. */
+/* item_value(), for any kind of field. */
 struct value item_value_any(const struct item *item, unsigned field);
 
 /* Reads one field; costs as much as all fields before it if their lengths vary. */
@@ -47,7 +47,7 @@ static inline struct value item_value(const struct item *item, unsigned number)
 {
     const struct field *field = &item->class->fields[number];
 
-    /* What most fields are that are asked for one by one. */
+    /* Most fields that are read one by one are such scalars. */
     if (likely(field->place == PLACE_FIXED && field->storage == STORE_SCALAR &&
                (field->size == 4 || field->size == 8) && field->bits == 0 && !field->swap &&
                item->size >= field->size && field->offset <= item->size - field->size)) {

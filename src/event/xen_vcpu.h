@@ -11,5 +11,5 @@
 /* Puts the name of a vCPU, whose number is DOMAIN << 16 | VCPU. For put_vcpu of struct origin. */
 void xen_vcpu_put(const struct origin *origin, int32_t vcpu, struct text *text);
 
-/* Parses a vCPU's name, LEN bytes at NAME. -EINVAL: not one. */
+/* Parses the name of a vCPU, LEN bytes at NAME. -EINVAL: not such a name. */
 int xen_vcpu_parse(const char *name, size_t len, int32_t *ret_vcpu);

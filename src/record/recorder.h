@@ -6,31 +6,30 @@
  * A recorder is one implementation of `struct recorder_ops`; a recording (record/recording.h) runs any number of them in
  * one thread and one loop. The contract:
  *
- *  R1  The recording calls start() once, in the order in which recorders were added, and nothing but free() before. A
- *      recorder may start one that was added after it sooner (recording_start()). Where start() fails, the recorder has
- *      released and removed what it had made; free() alone follows. So it is for the others, unless it is `is_optional`:
- *      then they are recorded without it, and the trace has its error as a problem.
- *  R2  From then on poll() says what the recorder waits for: descriptors, and the time at which step() is due although
- *      none of them is ready. It is asked before each sleep. A recorder with nothing due names no time: nothing polls by
- *      timers.
- *  R3  step() is called when a descriptor is ready, the time has come, or stop() was called since. It does what can be
- *      done without waiting, and returns 1; or 0 when nothing more will come; or -errno with its error, and the recorder
- *      has failed. One that fails ends alone: the others go on.
- *  R4  stop() asks for the end, more urgently each time (enum recorder_urgency), and returns the time at which the
- *      recording is to ask more urgently by itself; UINT64_MAX: never. Where the time of RECORDER_KILL has passed too,
- *      the recording waits no longer.
- *  R5  finish() is called once, after step() has said that it is the end, has failed, or was waited for in vain. It
- *      reads what is left, restores what was changed, and closes. It may wait for what is bounded. From then on
- *      everything that is known of the recorder is final.
- *  R6  sources() may be called from when start() calls recording_note(), or has returned, until free(). It describes how
- *      things are; a source is `complete` only after finish(). A recorder whose description has changed calls
+ *  R1  The recording calls start() once, in the order in which recorders were added. Before start(), it calls only free().
+ *      A recorder may start a later recorder sooner (recording_start()). If start() fails, the recorder has released and
+ *      removed everything that it made, and only free() follows. The recording then fails, and so do the other recorders.
+ *      If the recorder is `is_optional`, the others are recorded without it, and the trace has its error as a problem.
+ *  R2  From then on, poll() says what the recorder waits for: descriptors, and the time at which step() is due although no
+ *      descriptor is ready. The recording asks before each sleep. A recorder with nothing due names no time, so that no
+ *      timer wakes an idle recording.
+ *  R3  step() is called when a descriptor is ready, when the time has come, or after stop(). It does what it can without
+ *      waiting. It returns 1; 0 when nothing more will come; or -errno with its error when the recorder has failed. A
+ *      recorder that fails ends alone: the others continue.
+ *  R4  stop() asks for the end, more urgently each time (enum recorder_urgency). It returns the time at which the recording
+ *      asks more urgently by itself; UINT64_MAX: never. After the time of RECORDER_KILL, the recording does not wait any
+ *      longer.
+ *  R5  finish() is called once, after step() has returned 0 or failed, or after the recording has stopped waiting. It reads
+ *      the rest, restores what was changed, and closes. It may wait for a bounded time. From then on, everything that is
+ *      known of the recorder is final.
+ *  R6  sources() may be called after start() has called recording_note() or has returned, until free(). It describes the
+ *      present state; a source is `complete` only after finish(). A recorder whose description has changed calls
  *      recorder_changed().
- *  R7  discard() removes from the recording's directory what start() has made there. It is called after finish(), where
- *      the recording as a whole could not begin.
- *  R8  flush() asks that all that was recorded until now be brought to the recorder's files: what a guest's kernel, a
- *      ring or a queue still holds. Where that needs answers, step() goes on with it, and is_flushed() says whether it has been
- *      done. The recording waits for it for a bounded time, and calls nothing where it is not (a guest that does not
- *      answer).
+ *  R7  discard() removes what start() has made in the recording's directory. It is called after finish(), if the recording
+ *      as a whole could not begin.
+ *  R8  flush() asks that everything recorded until now reaches the recorder's files: data that a guest's kernel, a ring or a
+ *      queue still holds. If that needs answers, step() continues it, and is_flushed() says when it is done. The recording
+ *      waits for a bounded time. A flush that does not complete in this time (a guest that does not answer) is no error.
  *
  * No operation prints: messages go through recorder_report() and recorder_problem(). */
 
@@ -76,14 +75,14 @@ struct recorder_stop {
     enum recorder_urgency urgency;
     enum recorder_reason reason;
     int signal;    /* by a signal: which */
-    bool is_alone; /* … that reached this process alone, not those that share its terminal */
-    bool is_early; /* … and may have come before the recorder had started */
+    bool is_alone; /* the signal reached only this process, not others of its terminal */
+    bool is_early; /* the signal may have come before the recorder had started */
 };
 
 struct recorder_sources {
     struct manifest_source *items; /* in the arena */
     unsigned n;
-    unsigned about; /* which of them the problems of the recorder stand with */
+    unsigned about; /* the source to which the problems of the recorder are added */
 };
 
 struct recorder_stats {
@@ -92,26 +91,26 @@ struct recorder_stats {
 
 struct recorder_ops {
     int (*start)(struct recorder *recorder, struct error *error);
-    /* True when the next recorder may be started. NULL: always true. A recorder that fails before is treated like one whose
-     * start() failed, except that finish() and discard() are called. */
+    /* True when the next recorder may be started. NULL: always true. A recorder that fails before it is ready is treated as if
+     * its start() had failed, except that finish() and discard() are called. */
     bool (*is_ready)(const struct recorder *recorder);
     void (*poll)(struct recorder *recorder, struct recorder_wait *wait);
-    /* FDS: those of poll(), N, in its order. NOW: CLOCK_MONOTONIC, ns. */
+    /* FDS has the N descriptors of poll(), in its order. NOW is CLOCK_MONOTONIC, ns. */
     int (*step)(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
                 struct error *error);
     uint64_t (*stop)(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now);
-    /* NULL: whatever was recorded is in its files after each step. is_flushed NULL: … or after flush(). */
+    /* flush NULL: all recorded data is in the files after each step. is_flushed NULL: it is in the files after flush(). */
     void (*flush)(struct recorder *recorder, uint64_t now);
     bool (*is_flushed)(const struct recorder *recorder);
     /* Why the latest events may be missing after a flush, or NULL. Op NULL: never missing. */
     const char *(*missing_reason)(const struct recorder *recorder);
     int (*finish)(struct recorder *recorder, struct error *error);
-    /* -ENOMEM. What RET points to lives in ARENA, or as long as the recorder and is not changed meanwhile. NULL: none. */
+    /* Pointers in RET are into ARENA, or to data that the recorder keeps and does not change. -ENOMEM. NULL: no sources. */
     int (*sources)(const struct recorder *recorder, struct arena *arena,
                    struct recorder_sources *ret);
     /* NULL: not counted. */
     void (*stats)(const struct recorder *recorder, struct recorder_stats *ret);
-    /* NULL: nothing is made. */
+    /* NULL: start() makes nothing. */
     void (*discard)(struct recorder *recorder);
     void (*free)(struct recorder *recorder);
 };
@@ -121,17 +120,17 @@ struct recorder_ops {
 struct recorder {
     const struct recorder_ops *ops;
     const char *name; /* for messages; borrowed */
-    /* The recording is about it: when all primary recorders have ended, the others are stopped. */
+    /* The recording is about it. When all primary recorders have ended, the others are stopped. */
     bool is_primary;
-    /* It records nothing, but serves what the others record (snapshots, metrics). It is stopped when all others have ended. */
+    /* It records nothing, but serves the other recorders (snapshots, metrics). It is stopped when all others have ended. */
     bool is_service;
-    /* Before it is ready: it waits for something that may never come. Then the recording waits without limit, and a signal
-     * meanwhile fails it. */
+    /* Until it is ready, it waits for something that may never come. The recording then waits without limit, and a signal
+     * in this time makes the recording fail. */
     bool waits;
     /* Reports its problems and losses itself, as they occur. */
     bool reports_at_once;
-    bool is_end_reported; /* its own end */
-    /* Where it cannot be started, the recording goes on without it. */
+    bool is_end_reported; /* it has reported its own end */
+    /* If it cannot be started, the recording continues without it. */
     bool is_optional;
     bool has_lost_uncounted; /* recorder_lost() was called */
     struct recording *recording;
@@ -140,9 +139,9 @@ struct recorder {
         RECORDER_RUNNING,
         RECORDER_FINISHED,
     } state;
-    bool is_asked;    /* step() is due as stop() was called */
+    bool is_asked;    /* step() is due because stop() was called */
     unsigned urgency; /* of the last stop(); 0: none */
-    uint64_t urge_at; /* … and when the next one is due */
+    uint64_t urge_at; /* when the next stop() is due */
     unsigned first_fd, n_fds;
     uint64_t due_at;
     struct error error; /* why it failed; error 0: it has not */
@@ -152,38 +151,37 @@ struct recorder {
     unsigned n_reports;
 };
 
-/* What happens to what is recorded, as triggers may wait for it (record/triggers.h). Strings are valid for the call. */
+/* An event of a recorder for which triggers may wait (record/triggers.h). Strings are valid during the call. */
 struct recorder_event {
     enum {
         RECORDER_EVENT_QMP, /* QEMU's monitor sent an event */
         RECORDER_EVENT_END, /* the process that the recording is about has ended, and the recorder has finished */
     } kind;
-    const char *name; /* of QMP's: "STOP" */
+    const char *name; /* of an event of QMP: "STOP" */
     const char *text; /* what happened, for people: "STOP {…}", "killed by signal 9" */
-    int status;       /* of the process, as of waitpid(); -1: not known */
+    int status;       /* of the process, from waitpid(); -1: not known */
     uint64_t time;    /* CLOCK_MONOTONIC, ns */
 };
 
 /* ---- For implementations ---- */
 
-/* Whether others record on, and were not stopped. */
+/* True if other recorders still record, and were not stopped. */
 bool recorder_others_go_on(const struct recorder *recorder);
-/* … and RECORDER has ended, or failed, without being stopped. */
+/* True if that holds and RECORDER has ended or failed without being stopped. */
 bool recorder_has_ended_early(const struct recorder *recorder);
-/* The manifest is to be written again, before long. */
+/* Asks the recording to write the manifest again soon. */
 void recorder_changed(struct recorder *recorder);
-/* step() is due now: another recorder, which it depends on, has changed. */
+/* Makes step() due now, because another recorder on which this one depends has changed. */
 void recorder_wake(struct recorder *recorder);
-/* Something that readers of the trace should know, a sentence: it goes into the manifest. */
+/* Adds a sentence to the manifest: something that readers of the trace should know. */
 void recorder_problem(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
-/* The same of events that were lost, or may be missing, and that no count has. */
+/* The same, about lost or missing events that no count includes. */
 void recorder_lost(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
-/* Something that the user should know now, a sentence. */
+/* Tells the user a sentence now. */
 void recorder_report(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
-/* Reports EVENT to what waits for it (recording_on_event()). The end is reported by what has ended by itself, not by what was
- * stopped. */
+/* Reports EVENT to recording_on_event(). A recorder reports its end only if it has ended by itself, not if it was stopped. */
 void recorder_happened(struct recorder *recorder, const struct recorder_event *event);
-/* What is recorded is of no use any more: all that are not stopped yet are. */
+/* Stops all recorders that are not stopped yet, because recording more is of no use. */
 void recorder_stop_all(struct recorder *recorder);
-/* The disk of PATH has less free than the recording's min_free: all are stopped, and a message says so. */
+/* Stops all recorders with a message, because the disk of PATH has less free space than the recording's min_free. */
 void recorder_disk_is_full(struct recorder *recorder, const char *path);

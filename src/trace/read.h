@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Reads what is selected of a trace: all of it into a sink, or run by run.
+/* Reads a selection of a trace, all of it into a sink or run by run.
  *
  *     struct trace_reading reading = {.trace = trace, .selection = &selection, .sink = sink};
  *
  *     r = trace_read(&reading);
  *     trace_reading_done(&reading);
  *
- * As soon as it is known where the selection starts, the trace is sought to there. A loss that reaches beyond what is selected is
- * put as far as it is in the selection: for that, what follows is read until it is known (trace/late_losses.h). The sink is told
- * of losses that begin before an item that it does not get (sink_begin_loss()).
+ * When the start of the selection is known, the trace seeks there. The sink gets the selected part of a loss that reaches
+ * beyond the selection. To know such losses, reading continues after the selection until they are known
+ * (trace/late_losses.h). sink_begin_loss() tells the sink of a loss that begins at an item that the sink does not get.
  *
- * For one pass over one trace, of which nothing was read. Not thread-safe; a thread may read TRACE ahead (trace_read_ahead()). */
+ * A reading is one pass over one trace, from its beginning. Not thread-safe; a thread may read TRACE ahead
+ * (trace_read_ahead()). */
 
 #include "event/open_losses.h"
 #include "event/sink.h"
@@ -20,47 +21,47 @@
 #include "trace/unselected_cpus.h"
 
 struct trace_read_hooks {
-    /* Before a run of the trace is asked for. 1: reading ends here; a negative errno with ERROR: it fails. NULL: nothing. */
+    /* Called before each run of the trace. 1: reading ends here; a negative errno with ERROR: reading fails. May be NULL. */
     int (*before)(void *arg, struct error *error);
-    /* A run of the trace, before anything is selected of it. NULL: nothing. */
+    /* Called with each run of the trace, before the selection. May be NULL. */
     void (*see)(void *arg, const struct item *items, unsigned n);
 };
 
 struct trace_reading {
     struct trace *trace;
     struct selection *selection;
-    struct sink *sink; /* not finished; NULL, of trace_reading_next(): it is told nothing */
-    struct sink *
-        unselected_sink; /* gets a loss of each CPU that the selection leaves out; NULL: none does */
+    struct sink *sink; /* trace_read() does not finish it; NULL with trace_reading_next() */
+    struct sink
+        *unselected_sink; /* gets a loss for each CPU that the selection leaves out; may be NULL */
     const struct trace_read_hooks *hooks; /* NULL: none */
     void *arg;                            /* of the hooks */
-    bool has_from; /* no item before `from` is needed, whatever is selected */
+    bool has_from;                        /* no item before `from` is needed */
     int64_t from;
-    bool only_end; /* of each source only what it has at the end of the selection */
+    bool only_end; /* only the items of each source at the end of the selection are needed */
 
-    /* What was seen. */
-    struct error error; /* what ended it before the end; code 0: nothing */
+    /* Results. */
+    struct error error; /* why reading ended before the end; code 0: it did not */
     bool has_events,
-        has_selected; /* of the trace; of them, selected ones, for rows those within the time */
+        has_selected; /* the trace has events; events were selected, for rows within the time */
     bool has_begun;   /* an item was selected */
-    bool has_sought;  /* the trace was not read from its beginning on */
+    bool has_sought;  /* the trace was not read from its beginning */
     int64_t first_time, last_time; /* of events, in ticks of `clock` */
-    int64_t last_selected;         /* item */
+    int64_t last_selected;         /* time of the last selected item */
     struct clock clock;
 
-    /* Its own. */
-    const struct item *items; /* what the trace has lent */
-    unsigned n, i;            /* of them, and how many were passed */
+    /* Internal. */
+    const struct item *items; /* the run that the trace has lent */
+    unsigned n, i;            /* its items, and the number of passed items */
     bool is_started, is_over;
     struct open_losses open_losses;
     struct item open_loss;
     struct unselected_cpus unselected_cpus;
 };
 
-/* Puts all that is selected to the sink. 0, or a negative errno with `error`: the sink has what was readable. */
+/* Puts all selected items to the sink. 0, or a negative errno with `error`; the sink has the items before the error. */
 int trace_read(struct trace_reading *reading);
 
-/* Lends the next selected items, until it is called again: how many; 0: there are no more. A negative errno with `error`; then
- * there are no more. */
+/* Lends the next selected items until the next call, and returns their number; 0: there are no more. A negative errno with
+ * `error`; then there are no more. */
 int trace_reading_next(struct trace_reading *reading, const struct item **ret_items);
 void trace_reading_done(struct trace_reading *reading);
