@@ -205,7 +205,7 @@ static unsigned sum_exits(const struct top_view *view, struct exit_row *sums)
         for (unsigned j = 0; j < windows; j++) {
             unsigned slot = top_slot(model, j);
 
-            row.n += row.exit->n[slot];
+            row.n += model->has_exit_ends ? row.exit->timed[slot] : row.exit->n[slot];
             row.timed += row.exit->timed[slot];
             row.sum = ticks_sum(row.sum, row.exit->sum[slot]);
             row.max = MAX(row.max, row.exit->max[slot]);

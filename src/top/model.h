@@ -152,7 +152,8 @@ struct top_model {
     unsigned n_open, n_sources;
     bool has_gap[TOP_WINDOWS]; /* time between it and the window before was not read */
     bool has_kvm;              /* exits of KVM: those that QEMU sees are among them */
-    bool is_too_much;          /* one of the bounds was reached */
+    bool has_exit_ends; /* an exit counts when it ends, as in strata exits; else when it begins */
+    bool is_too_much;   /* one of the bounds was reached */
     /* Of the window that is read. */
     struct trace *trace;
     int64_t from, to;

@@ -234,6 +234,7 @@ static void end_exit(struct top_model *model, struct top_vcpu *vcpu, int64_t tim
     struct top_exit *exit = &model->exits[vcpu->exit];
     int64_t duration = ticks_between(vcpu->exit_since, time);
 
+    model->has_exit_ends = true;
     if (!vcpu->has_open_exit)
         return;
     vcpu->has_open_exit = false;

@@ -11,7 +11,7 @@
  *     could run           idle              STOLEN_IDLE
  *     sleeps                                HALTED
  *
- * `strata sched`, `summary`, `top`, metrics and conditions take these times from here; tests/golden/vcpu_time.py compares them.
+ * `strata sched`, `summary`, `top`, metrics and conditions take these times from here; tests/golden/same_numbers.py compares them.
  *
  * All else is unknown. Intervals of both sides come in their own order; up to STEAL_HELD of a vCPU's are held until
  * those of the other side have come as far. */
