@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""vcpu_time.py STRATA FAMILIES CONDITION SEED...: what became of the time of vCPUs is one number, whatever shows it: sched,
-summary, sql, top, metrics and conditions of --on are compared on made machines whose host and guest are recorded."""
+"""same_numbers.py STRATA FAMILIES CONDITION SEED...: a number is the same whatever shows it. On made machines whose host and
+guest are recorded, these are compared: what became of the time of vCPUs, by sched, summary, sql, top, metrics, conditions of
+--on and the page; exits and interrupts, by their verbs, summary, sql, metrics, top, --on and the page; lost events, by all
+that show them."""
 import json
 import os
 import random
@@ -12,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../simulation"))
 import kernel_files
 import machine
+import page
 from recording import BASE, Source
 
 strata, families, condition = sys.argv[1:4]
@@ -49,7 +52,7 @@ def same(what, number, ours, sched):
             sys.exit(f"{what}, {name} of vCPU {number}: {ours[name]}, of sched: {sched[name]}")
 
 
-def make(seed):
+def make(seed, loses=False):
     shutil.rmtree(TRACE, ignore_errors=True)
     os.mkdir(TRACE)
     rng = random.Random(seed)
@@ -58,6 +61,9 @@ def make(seed):
     end = 40 * machine.MILLI
     made.run(end + machine.MILLI)
     sources = [Source(made.host, 0, end), Source(made.guest, 0, end)]
+    if loses:
+        pages = len(sources[0].cpus[1])
+        sources[0].lose(1, pages // 5, pages * 2 // 5, True)
     kernel_files.write_manifest(TRACE, [source.write(TRACE) for source in sources])
     events = [event for source in sources for event in source.events()]
     return BASE + min(event.time for event in events), BASE + max(event.time for event in events)
@@ -90,25 +96,42 @@ def check_sql(sched):
             same("sql", number, row, sched[number])
 
 
+def read_metrics(windows):
+    """Values by name and labels."""
+    found = {}
+    for name, labels, value in re.findall(r'^(strata_\w+)\{(.*)\} (\S+)$', output(families, str(windows), TRACE), re.M):
+        found[name, tuple(sorted(re.findall(r'(\w+)="([^"]*)"', labels)))] = float(value)
+    return found
+
+
+def total(found, name, label):
+    """Sums of a metric by the values of one label."""
+    sums = {}
+    for (key, labels), value in found.items():
+        if key == name:
+            sums[dict(labels)[label]] = sums.get(dict(labels)[label], 0) + round(value)
+    return sums
+
+
 def check_metrics(sched, windows):
     found = {}
-    for vcpu, state, value in re.findall(r'^strata_vcpu_seconds_total\{.*vcpu="(\d+)",state="(\w+)"\} (\S+)',
-                                         output(families, str(windows), TRACE), re.M):
-        found[int(vcpu), state] = round(float(value) * 1e9)
+    for (name, labels), value in read_metrics(windows).items():
+        if name == "strata_vcpu_seconds_total":
+            found[int(dict(labels)["vcpu"]), dict(labels)["state"]] = round(value * 1e9)
     names = {"guest": "guest", "vmm": "vmm", "stolen": "stolen", "stolen_idle": "stolen_idle", "halted": "sleep"}
     for number, row in sched.items():
         for state, name in names.items():
             same(f"metrics of {windows} windows", number, {name: found.get((number, state), 0)}, row)
 
 
-def check_top(sched, length):
+def check_top(sched, length, without=()):
     screen = output(strata, "top", "--batch", "--iterations", "1", "-d", "3", TRACE)
     rows = re.findall(r"^\S+ +(\d+)((?: +[0-9.]+\+?| +-){8})$", screen, re.M)
     assert len(rows) == len(sched), screen
     names = "run", "guest", None, None, "wait", "stolen", "sleep", None
     for number, row in rows:
         for name, value in zip(names, row.split()):
-            if name:
+            if name and name not in without:
                 percent = f"{sched[int(number)][name] / length * 100:.1f}"
                 same("top", number, {name: value.rstrip("+")}, {name: percent})
 
@@ -124,6 +147,108 @@ def check_on(sched, first, last):
         sys.exit(f"--on: {said}, of sched: {most * 100 / length}")
 
 
+# ---- Exits and interrupts: those that have ended ----
+
+def read_counts(verb, *labels):
+    rows = json.loads(output(strata, verb, "-f", "json", "--no-causal", TRACE))["rows"]
+    counts = {}
+    for row in rows:
+        if row["n"] and all(label in row["key"] for label in labels):
+            key = tuple(row["key"][label] for label in labels)
+            counts[key] = counts.get(key, 0) + row["n"]
+    return counts
+
+
+def equal(what, ours, theirs):
+    if ours != theirs:
+        sys.exit(f"{what}: {sorted(ours.items())}, of the verb: {sorted(theirs.items())}")
+
+
+def summary_counts(analysis, *labels):
+    result = json.loads(output(strata, "summary", "-f", "json", "--no-causal", TRACE))
+    (part,) = [part["result"] for part in result["results"] if part["result"]["analysis"] == analysis]
+    return {tuple(row["key"][label] for label in labels): row["n"] for row in part["rows"]}
+
+
+def sql_counts(query):
+    out = output(strata, "sql", "--no-causal", "--format=json", "-c", query, TRACE)
+    return {(row["name"],): row["n"] for row in map(json.loads, out.splitlines())}
+
+
+def by_first(counts):
+    sums = {}
+    for key, n in counts.items():
+        sums[key[:1]] = sums.get(key[:1], 0) + n
+    return sums
+
+
+def check_counts(metrics, shown):
+    exits = read_counts("exits", "reason")
+    interrupts = {key: n for key, n in read_counts("irq", "kind", "name").items() if key[0] in ("irq", "softirq")}
+    assert exits and len(by_first(interrupts)) == 2, interrupts
+    equal("exits of summary", summary_counts("exits", "reason"),
+          {key: exits[key] for key in summary_counts("exits", "reason")})
+    equal("interrupts of summary", summary_counts("irq", "kind", "name"),
+          {key: interrupts.get(key) for key in summary_counts("irq", "kind", "name")})
+    equal("exits of sql", sql_counts("SELECT name, count(*) AS n FROM span WHERE name = 'exit' AND cut IS NULL GROUP BY 1"),
+          {("exit",): sum(exits.values())})
+    equal("interrupts of sql", sql_counts("SELECT name, count(*) AS n FROM span WHERE name IN ('irq', 'softirq') "
+                                          "AND cut IS NULL GROUP BY 1"), by_first(interrupts))
+    equal("exits of metrics", total(metrics, "strata_exits_total", "reason"), {key[0]: n for key, n in exits.items()})
+    equal("interrupts of metrics", total(metrics, "strata_interrupts_total", "kind"),
+          {key[0]: n for key, n in by_first(interrupts).items()})
+    equal("exits of the page", shown.count(r"exit: (.*)"), {key[0]: n for key, n in exits.items()})
+    equal("interrupts of the page", shown.count(r"((?:soft)?irq .*)"),
+          {f"{kind} {name}": n for (kind, name), n in interrupts.items()})
+    return exits
+
+
+def check_exits_of_top(exits, length):
+    screen = output(strata, "top", "--batch", "--iterations", "1", "-d", "3", TRACE)
+    rows = dict(re.findall(r"^(\S+) +(\d+)\+?(?: +\S+){3}$", screen.partition("EXITS BY REASON")[2], re.M))
+    equal("exits of top", rows, {reason: f"{n * 1e9 / length:.0f}" for (reason,), n in exits.items()})
+
+
+def check_begun(first, last):
+    """Exits that have begun, ended or not: of stat, sql and --on."""
+    rows = json.loads(output(strata, "stat", "-f", "json", "--no-causal", TRACE))["rows"]
+    (n,) = [row["count"] for row in rows if row["event"] == "kvm_exit"]
+    equal("events of sql", sql_counts("SELECT 'n' AS name, count(*) AS n FROM host_kvm_exit"), {("n",): n})
+    said = output(condition, "exits > 1/s", TRACE, str(first - 1), str(last))
+    equal("exits of --on", {"rate": said.split()[0]}, {"rate": f"{n * 1e9 / (last - first + 1):.0f}"})
+
+
+# ---- The page ----
+
+def check_page(sched, shown):
+    for number, row in sched.items():
+        states = shown.states(number)
+        waits = sum(states.get(name, 0) for name in ("woken", "preempted", "runnable"))
+        sleeps = sum(states.get(name, 0) for name in ("sleeping", "uninterruptible"))
+        same("the page", number, {"run": states.get("running", 0), "wait": waits, "sleep": sleeps}, row)
+
+
+# ---- Losses ----
+
+def check_lost(first, last):
+    lost = {}
+    for verb in "exits", "irq", "sched", "summary", "stat", "latency":
+        lost[verb] = json.loads(output(strata, verb, "-f", "json", "--no-causal", TRACE))["lost"]["events"]
+    out = output(strata, "report", "-f", "json", "--no-causal", TRACE)
+    lost["report"] = sum(item["lost"] for item in map(json.loads, out.splitlines()) if "lost" in item)
+    (row,) = sql_counts("SELECT 'lost' AS name, sum(lost) AS n FROM loss").values()
+    lost["sql"] = row
+    sources = map(json.loads, output(strata, "info", "-f", "json", TRACE).splitlines())
+    lost["info"] = sum(source["lost"]["events"] for source in sources if "lost" in source)
+    lost["top"] = int(re.search(r"^host +host +\S+ +\S+ +(\d+) ", output(strata, "top", "--batch", "--iterations", "1", "-d",
+                                                                     "3", TRACE), re.M)[1])
+    lost["--on"] = int(output(condition, "lost > 1", TRACE, str(first - 1), str(last)).split()[0])
+    with page.Page(strata, TRACE) as shown:
+        lost["the page"] = shown.trace["lost"]
+    if set(lost.values()) != {lost["exits"]} or not lost["exits"]:
+        sys.exit(f"lost events: {lost}")
+
+
 NAMES = "run", "wait", "sleep", "guest", "vmm", "stolen", "stolen_idle", "stolen_unknown"
 stolen = 0
 for seed in sys.argv[4:]:
@@ -137,6 +262,20 @@ for seed in sys.argv[4:]:
             check_metrics(rows, n_windows)
         check_top(rows, last - first)
         check_on(rows, first, last)
+        with page.Page(strata, TRACE) as shown_page:
+            check_page(rows, shown_page)
+            counts = check_counts(read_metrics(3), shown_page)
+        check_exits_of_top(counts, last - first)
+        check_begun(first, last)
+        check_lost(*make(int(seed), True))
+        # A loss makes time unknown, in all of them. The guest's share is known less exactly to top.
+        rows = read_sched()
+        check_summary(rows)
+        check_sql(rows)
+        check_metrics(rows, 3)
+        check_top(rows, last - first, ("guest",))
+        with page.Page(strata, TRACE) as shown_page:
+            check_page(rows, shown_page)
     except SystemExit as error:
         sys.exit(f"seed {seed}: {error}")
 assert stolen > 0
