@@ -4,7 +4,6 @@
 /* The functions of libmicrohttpd that Strata calls, with the types of its own header: libmicrohttpd.run() is MHD_run(). */
 
 #include <microhttpd.h>
-#include <stdarg.h>
 
 #include "base/error.h"
 
@@ -18,7 +17,6 @@
     F(get_timeout)                 \
     F(lookup_connection_value)     \
     F(queue_response)              \
-    F(quiesce_daemon)              \
     F(run)                         \
     F(start_daemon)                \
     F(stop_daemon)
@@ -36,5 +34,9 @@ extern struct libmicrohttpd libmicrohttpd;
  * at once. */
 int libmicrohttpd_load(struct error *error);
 
-/* For MHD_OPTION_EXTERNAL_LOGGER: the library's messages are about clients, and none is for the user. */
-void libmicrohttpd_drop_message(void *arg, const char *format, va_list args);
+/* MHD_start_daemon() with FLAGS, HANDLE and its USERDATA, and OPTIONS, which end with MHD_OPTION_END. *LISTENER belongs to the
+ * daemon from now on: it is -1 afterwards, and closed if no daemon starts. The library's messages, which are about clients, are
+ * dropped. A negative errno. */
+int libmicrohttpd_start(unsigned flags, int *listener, MHD_AccessHandlerCallback handle,
+                        void *userdata, const struct MHD_OptionItem *options,
+                        struct MHD_Daemon **ret_daemon);

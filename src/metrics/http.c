@@ -248,25 +248,28 @@ static void end_old_connections(struct metrics_server *server)
 
 /* ---- The server ---- */
 
-static int start_daemon(struct metrics_server *server, int fd)
+static int start_daemon(struct metrics_server *server, int *listener)
 {
+    const struct MHD_OptionItem options[] = {
+        {MHD_OPTION_CONNECTION_LIMIT, SOCKETS_MAX, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, NULL},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)note_connection, server},
+        {MHD_OPTION_END, 0, NULL},
+    };
     const union MHD_DaemonInfo *info;
-    struct MHD_Daemon *daemon = libmicrohttpd.start_daemon(
-        MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, libmicrohttpd_drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, SOCKETS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
+    struct MHD_Daemon *daemon;
+    int r = libmicrohttpd_start(MHD_USE_EPOLL, listener, handle, server, options, &daemon);
 
-    if (!daemon)
-        return errno ? -errno : -EIO;
+    if (r < 0)
+        return r;
     server->daemons[server->n] = daemon;
     info = libmicrohttpd.get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
     server->fds[server->n++] = info ? info->epoll_fd : -1;
     return info && info->epoll_fd >= 0 ? 0 : -EOPNOTSUPP;
 }
 
-int metrics_server_new(const int *sockets, unsigned n, const struct metrics *metrics,
+int metrics_server_new(int *sockets, unsigned n, const struct metrics *metrics,
                        metrics_collect *collect, void *userdata, struct metrics_server **ret,
                        struct error *error)
 {
@@ -282,11 +285,8 @@ int metrics_server_new(const int *sockets, unsigned n, const struct metrics *met
     for (unsigned i = 0; server && i < n; i++)
         server->is_local &= is_local(sockets[i]);
     for (unsigned i = 0; r >= 0 && i < MIN(n, METRICS_SERVER_LISTENERS_MAX); i++)
-        r = start_daemon(server, sockets[i]);
+        r = start_daemon(server, &sockets[i]);
     if (r < 0) {
-        /* The sockets stay the caller's. */
-        for (unsigned i = 0; server && i < server->n; i++)
-            (void)libmicrohttpd.quiesce_daemon(server->daemons[i]);
         metrics_server_free(server);
         return error_set(error, r, NULL, "cannot serve metrics: %s", strerror(-r));
     }

@@ -15,9 +15,9 @@ struct metrics_server;
 /* Brings METRICS up to date before it is printed; the server does nothing else with it. */
 typedef void metrics_collect(void *userdata);
 
-/* Listens on N sockets (listen() was called; close-on-exec, non-blocking), which it owns on success. METRICS is borrowed.
- * -errno with ERROR. */
-int metrics_server_new(const int *sockets, unsigned n, const struct metrics *metrics,
+/* Listens on N sockets (listen() was called; close-on-exec, non-blocking). Those that it takes are -1 afterwards, also if it
+ * fails. METRICS is borrowed. -errno with ERROR. */
+int metrics_server_new(int *sockets, unsigned n, const struct metrics *metrics,
                        metrics_collect *collect, void *userdata, struct metrics_server **ret,
                        struct error *error);
 /* *RET_N descriptors; metrics_server_run() is due when one is readable. */

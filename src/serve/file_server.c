@@ -160,23 +160,22 @@ static void end(void *arg, struct MHD_Connection *connection, void **state,
 /* The descriptor to wait for; a negative errno. */
 static int start(struct file_server *server, int listener)
 {
+    const struct MHD_OptionItem options[] = {
+        {MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin, server},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end, server},
+        {MHD_OPTION_END, 0, NULL},
+    };
     const union MHD_DaemonInfo *info;
     int room = SEND_ROOM;
+    int r;
 
     (void)setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    server->daemon = libmicrohttpd.start_daemon(
-        MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, libmicrohttpd_drop_message, NULL, MHD_OPTION_LISTEN_SOCKET,
-        listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, server,
-        MHD_OPTION_END);
-    if (!server->daemon) {
-        int r = errno ? -errno : -EIO;
-
-        close(listener);
+    r = libmicrohttpd_start(MHD_USE_EPOLL, &listener, handle, server, options, &server->daemon);
+    if (r < 0)
         return r;
-    }
     info = libmicrohttpd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     return info && info->epoll_fd >= 0 ? info->epoll_fd : -EOPNOTSUPP;
 }

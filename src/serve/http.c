@@ -242,21 +242,23 @@ static void set_hosts(struct server *server)
 
 static int start_daemon(struct server *server, unsigned i)
 {
-    struct MHD_Daemon *daemon = libmicrohttpd.start_daemon(
-        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
-            MHD_USE_ERROR_LOG | MHD_USE_ITC,
-        0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, server->listeners.fds[i],
-        MHD_OPTION_EXTERNAL_LOGGER, libmicrohttpd_drop_message, NULL, MHD_OPTION_CONNECTION_LIMIT,
-        CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, connect_or_close, NULL, MHD_OPTION_END);
+    const struct MHD_OptionItem options[] = {
+        {MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin, server},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end, NULL},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)connect_or_close, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    int r = libmicrohttpd_start(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+                                    MHD_USE_POLL | MHD_USE_ITC,
+                                &server->listeners.fds[i], handle, server, options,
+                                &server->daemons[server->n_daemons]);
 
-    if (!daemon)
-        return errno ? -errno : -EIO;
-    server->listeners.fds[i] = -1; /* the daemon's */
-    server->daemons[server->n_daemons++] = daemon;
-    return 0;
+    if (r == 0)
+        server->n_daemons++;
+    return r;
 }
 
 int server_open(const char *where, struct server **ret_server, struct error *error)

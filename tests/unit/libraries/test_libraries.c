@@ -3,6 +3,10 @@
  * tests/golden/libraries_missing.sh. */
 #include "cmocka_all.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #include "libraries/libcurl.h"
 #include "libraries/libmicrohttpd.h"
 #include "libraries/libpcre2.h"
@@ -43,6 +47,30 @@ static void libmicrohttpd_has_the_functions(void **state)
     libmicrohttpd.destroy_response(response);
 }
 
+static enum MHD_Result refuse(void *userdata, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *size, void **request)
+{
+    return MHD_NO;
+}
+
+/* A file that cannot be waited for: no daemon starts, and it is closed, once. */
+static void libmicrohttpd_says_why_it_does_not_start(void **state)
+{
+    static const struct MHD_OptionItem options[] = {{MHD_OPTION_END, 0, NULL}};
+    struct MHD_Daemon *daemon = NULL;
+    int listener = memfd_create("no socket", MFD_CLOEXEC);
+    int fd = listener;
+
+    assert_int_equal(libmicrohttpd_load(NULL), 0);
+    assert_int_equal(libmicrohttpd_start(MHD_USE_EPOLL, &fd, refuse, NULL, options, &daemon),
+                     -EPERM);
+    assert_null(daemon);
+    assert_int_equal(fd, -1);
+    assert_int_equal(fcntl(listener, F_GETFD), -1);
+    assert_int_equal(errno, EBADF);
+}
+
 static void libpcre2_has_the_functions(void **state)
 {
     struct error error = {0};
@@ -63,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libcurl_has_the_functions),
         cmocka_unit_test(libmicrohttpd_has_the_functions),
+        cmocka_unit_test(libmicrohttpd_says_why_it_does_not_start),
         cmocka_unit_test(libpcre2_has_the_functions),
     };
 
