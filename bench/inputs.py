@@ -2,6 +2,7 @@
 """Large captures, made of the small real ones in tests/data by bench/repeat.c. What was made is kept
 in the cache folder and taken from there the next time."""
 
+import functools
 import glob
 import lzma
 import os
@@ -11,7 +12,7 @@ import struct
 import subprocess
 import tarfile
 
-EVENTS = "/usr/share/qemu/trace-events-all"
+QEMU_EVENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "qemu-events")
 TIMELINE = """{"format": "strata-trace", "version": 1, "sources": [
  {"name": "qemu", "kind": "simpletrace", "layer": "vmm", "path": "vmm/trace",
   "clock": {"name": "monotonic", "hz": 1000000000, "host": true}, "host": {"boot_id": "b"}, "complete": true},
@@ -110,6 +111,16 @@ class Inputs:
         with open(count, encoding="ascii") as f:
             return int(f.read())
 
+    @functools.cached_property
+    def declared(self):
+        """The path of declarations of all events of QEMU's captures."""
+        path = self.path("declared")
+        made = subprocess.run([QEMU_EVENTS, path], stderr=subprocess.PIPE, text=True)
+        if made.returncode == 77:
+            raise Missing(made.stderr.strip().removeprefix("SKIPPED: "))
+        made.check_returncode()
+        return path
+
     def simpletrace(self, times):
         path = self.path(f"boot-{times}.simpletrace")
         source = self.unpacked("qemu/trace.simpletrace.xz")
@@ -195,7 +206,7 @@ class Inputs:
         """The events of simpletrace(times) as a CTF 1.8 trace in a layout of repeat.c's: a directory."""
         folder = self.path(f"boot-{times}.{layout}.ctf")
         source = self.unpacked("qemu/trace.simpletrace.xz")
-        declared = declared_arguments(source)
+        declared = declared_arguments(self.declared, source)
         table = self.path("boot.kinds")
         os.makedirs(folder, exist_ok=True)
         with open(table, "w", encoding="ascii") as f:
@@ -226,14 +237,12 @@ class Inputs:
         return folder, events
 
 
-def declared_arguments(capture):
-    """name -> [(kind, argument)] for the declared events whose names the capture holds."""
-    if not os.path.exists(EVENTS):
-        raise Missing(f"there is no {EVENTS}: apt-get install qemu-system-common")
+def declared_arguments(declared, capture):
+    """name -> [(kind, argument)] for the events of the file DECLARED whose names the capture holds."""
     with open(capture, "rb") as f:
         names = set(re.findall(rb"[a-z]\w{3,}", f.read()))
     found = {}
-    with open(EVENTS, encoding="utf-8") as f:
+    with open(declared, encoding="utf-8") as f:
         for line in f:
             match = re.match(r"(?:disable |vcpu )*(\w+)\((.*?)\)", line)
             if not match or match[1].encode() not in names:

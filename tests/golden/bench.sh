@@ -11,6 +11,7 @@ for need in python3 cc xz; do
 done
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+"$tree/tools/qemu-events" "$dir/declared" || exit
 
 for program in "$tree"/bench/*; do
     [ -x "$program" ] && [ -f "$program" ] || continue
@@ -105,7 +106,6 @@ if [ -n "${LIBSTRATA:-}" ]; then # not in a build with a sanitizer
     [ "$(grep -c ' ns ' "$dir/table")" -eq 9 ]
 fi
 
-[ -f /usr/share/qemu/trace-events-all ] || exit 0
 "$tree/bench/gen" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
     exit 1

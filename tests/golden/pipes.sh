@@ -2,9 +2,9 @@
 # Standard input, broken pipes, live input, terminals.
 . "$(dirname "$0")/../lib/golden.sh"
 
-events=/usr/share/qemu/trace-events-all
-[ -r "$events" ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
-
+"$tree/tools/qemu-events" declared || exit
+STRATA_EVENTS=declared
+export STRATA_EVENTS
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >boot.log

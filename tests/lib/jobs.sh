@@ -1,8 +1,8 @@
 # Sourced, after golden.sh: captures for tests of --jobs, most with more events than are read before threads begin, some
 # damaged; and what compares several threads with one.
 # shellcheck shell=sh
-STRATA_EVENTS=/usr/share/qemu/trace-events-all
-[ -r "$STRATA_EVENTS" ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
+"$tree/tools/qemu-events" declared || exit
+STRATA_EVENTS=declared
 export STRATA_EVENTS
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot

@@ -20,7 +20,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + '/../lib')
 from captures import DATA, report, unpack, unpack_tar, vm, work, xen  # noqa: E402
 
 BIN = os.environ['STRATA_BIN']
-EVENTS = '/usr/share/qemu/trace-events-all'
 CPU_HZ = 2400000000
 
 
