@@ -4,7 +4,6 @@
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 . "$here/../lib/kernel_capture.sh"
-. "$here/../lib/fetched.sh"
 skipped=
 
 skip() {
@@ -14,37 +13,11 @@ skip() {
 
 # xenalyze stops at records that it does not know: they are left out.
 case=xenalyze
-xenalyze=$(command -v xenalyze) || :
-deb=$(fetched_package xen xen-utils-common)
-if [ -z "$xenalyze" ] && [ "$deb" ]; then
-    dpkg-deb -x "$deb" unpacked
-    xenalyze=$work/unpacked/usr/bin/xenalyze
-fi
+. "$here/../lib/xenalyze.sh"
 if [ "$xenalyze" ]; then
     for trace in xen-4.17-no-guest-class xen-4.17-all xen-4.22-all; do
         xz -dc "$DATA/xen/$trace.raw.xz" >whole.raw
-        python3 - whole.raw known.raw <<'END' || fail "$trace cannot be filtered"
-import struct, sys
-UNKNOWN, CPU_CHANGE = {*range(0x84001, 0x84012), 0x800F123, 0x81103}, 0x1F003
-data, out, at, window, begin = open(sys.argv[1], "rb").read(), bytearray(), 0, None, 0
-def end_window():
-    if window is not None:
-        struct.pack_into("<I", out, window, len(out) - begin)
-while at < len(data):
-    (head,) = struct.unpack_from("<I", data, at)
-    event, n, size = head & 0xFFFFFFF, head >> 28 & 7, 4 + 8 * (head >> 31) + 4 * (head >> 28 & 7)
-    if event == CPU_CHANGE:
-        end_window()
-        window = len(out) + size - 4 * n + 4
-    if event not in UNKNOWN:
-        out += data[at : at + size]
-    if event == CPU_CHANGE:
-        begin = len(out)
-    at += size
-end_window()
-open(sys.argv[2], "wb").write(out)
-END
-        "$xenalyze" --svm-mode --summary known.raw >summary 2>err || fail "$trace: xenalyze: $(tail -1 err)"
+        summarise_xen whole.raw known.raw >summary 2>err || fail "$trace: xenalyze: $(tail -1 err)"
         "$strata" sched --by vcpu -f json known.raw >rows 2>err || fail "$trace: $(cat err)"
         python3 - summary rows <<'END' || fail "$trace: they do not say the same"
 import json, re, sys

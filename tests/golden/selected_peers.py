@@ -101,8 +101,8 @@ def kvm(script, ours, report, selection):
 
 
 def cut_dat(whole, ours):
-    """Switches of the whole file, as trace-cmd prints them, hold what is known of the one that was cut."""
-    line_of = re.compile(r" \[(\d+)\] +(\d+)\.(\d+): sched_switch: .*:(\d+) \[\d+\] \S+ ==> .*:(\d+) \[\d+\]")
+    """Switches of the whole file, as trace-cmd prints them (3.3 with flags, d..2.), hold what is known of the one that was cut."""
+    line_of = re.compile(r" \[(\d+)\] +(?:\S+ +)?(\d+)\.(\d+): sched_switch: .*:(\d+) \[\d+\] \S+ ==> .*:(\d+) \[\d+\]")
     told = json.load(open(ours, encoding="utf-8"))
     first, last = told["first_ns"], told["first_ns"] + told["duration_ns"]
     since, run = {}, {}

@@ -8,7 +8,6 @@
 #   xenalyze             reads a cut file's CPUs one after the other at its end: it may state more time in a state than the
 #                        records have.
 . "$(dirname "$0")/../lib/golden.sh"
-. "$here/../lib/fetched.sh"
 skipped=
 
 skip() {
@@ -77,20 +76,14 @@ else
 fi
 
 case=xenalyze
-xenalyze=$(command -v xenalyze) || :
-deb=$(fetched_package xen xen-utils-common)
-if [ -z "$xenalyze" ] && [ "$deb" ]; then
-    dpkg-deb -x "$deb" unpacked
-    xenalyze=$work/unpacked/usr/bin/xenalyze
-fi
+. "$here/../lib/xenalyze.sh"
 [ "$xenalyze" ] || skip "xenalyze is missing; fetch it: tools/packages fetch xen build/xen/debs"
 for made in xen-4.17-no-guest-class xen-4.17-all xen-4.22-all; do
     xz -dc "$DATA/xen/$made.raw.xz" >$made
     cut_file $made
     sched_of_cut --by vcpu $made.cut
-    # It stops at records that it does not know.
-    [ ! "$xenalyze" ] || "$xenalyze" --svm-mode --summary $made.cut >summary 2>/dev/null || :
-    [ "$xenalyze" ] || : >summary
+    : >summary
+    [ ! "$xenalyze" ] || summarise_xen $made.cut readable >summary 2>err || fail "$made: xenalyze: $(tail -1 err)"
     compare cut-xen $made.cut rows summary
 done
 if [ "$skipped" ]; then

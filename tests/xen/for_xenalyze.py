@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Makes a trace of Xen's readable for xenalyze: without records that it does not know and stops at, and exits of AMD
-processors with the number that they had before Xen 4.19.
+"""Makes a trace of a Xen on an AMD processor readable for xenalyze: without records that it does not know and stops at, and
+exits with the number that this xenalyze expects: from Xen 4.19 on it says the processor's vendor.
 
-    for_xenalyze.py TRACE OUT [--vendors]    --vendors: for a xenalyze of 4.19 or later, which knows the new numbers
+    for_xenalyze.py TRACE OUT [--vendors]    --vendors: for a xenalyze of 4.19 or later
 """
 import struct
 import sys
 
 CPU_CHANGE = 0x1F003
+EXITS = {0x81002, 0x81102}  # of any processor before Xen 4.19, of Intel's since
+AMD_EXITS = {0x81003, 0x81103}  # since Xen 4.19
 EVENT = 0x0FFFFFFF
 
 
@@ -37,8 +39,10 @@ def main():
                 if head:
                     out.write(chunk(head, b"".join(body)))
                 head, body = record, []
-            elif event in (0x81003, 0x81103) and not knows_vendors:
+            elif event in AMD_EXITS and not knows_vendors:
                 body.append(struct.pack("<I", header - 1) + record[4:])
+            elif event in EXITS and knows_vendors:
+                body.append(struct.pack("<I", header + 1) + record[4:])
             elif not 0x84001 <= event <= 0x84011 and event != 0x800F123:
                 body.append(record)
         out.write(chunk(head, b"".join(body)))

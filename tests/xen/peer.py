@@ -7,6 +7,8 @@ import subprocess
 Line = collections.namedtuple("Line", "event words tsc cpu vcpu text")
 
 RAW = re.compile(r"\* +([0-9a-f]+) \d +(\d+|-) \[ ([^\]]*)\]")
+# A message of xenalyze 4.20 that has no line feed: the next line follows it.
+LEAVES_INIT = re.compile(r"d\d+v\d+ RUNSTATE_RUNNING detected, leaving INIT(?=.)")
 # A character for each cpu: x is the record's own.
 SAID = re.compile(r"[\]! ] +(?:\d+\.\d+)? ([^ ]*x[^ ]*) (d[0-9?]+v[0-9?]+) +(.*)")
 
@@ -30,6 +32,7 @@ def run(xenalyze, path):
         raise ValueError(f"xenalyze {path}: status {done.returncode}: {done.stderr[-300:]}")
     lines = []
     for text in done.stdout.splitlines():
+        text = LEAVES_INIT.sub("", text)
         raw = RAW.match(text)
         if raw:
             event, tsc, words = raw.groups()
