@@ -34,12 +34,20 @@ make_code() {
     esac
 }
 
+# clang 19 warns of macros of <sys/sdt.h> where they are used.
+clang_sdt=
+! echo 'int x;' | clang -Werror -Wno-c23-extensions -x c -fsyntax-only - 2>/dev/null || clang_sdt=-Wno-c23-extensions
+
 # build COMPILER "CALLER'S FLAGS" "CODE'S FLAGS" BACKENDS: ./caller
 build() {
+    sdt=
+    case $1,$4, in
+    clang,*dtrace,*) sdt=$clang_sdt ;;
+    esac
     # shellcheck disable=SC2086 # lists of words
     {
         "$1" $2 $warnings -I"$include" -I. -c -o caller.o "$here/caller.c"
-        "$1" $3 $warnings -Wno-missing-field-initializers -I"$include" -I. -c -o code.o trace-gen.c
+        "$1" $3 $warnings $sdt -Wno-missing-field-initializers -I"$include" -I. -c -o code.o trace-gen.c
         case ,$4, in
         *,ust,*)
             # LTTng's own macros are not free of warnings.
