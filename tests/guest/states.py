@@ -130,9 +130,9 @@ def record_states(run):
         wait_until(lambda: "guest.2" in sources(out), "nobody noticed that the guest was set back")
         marks.make()
 
-        hot_plug(guest, monitor, out, folder)
+        is_online = hot_plug(guest, monitor, out, folder)
         added = len(marks.between)
-        marks.make(on_cpu=f"taskset {1 << CPUS:x}")
+        marks.make(on_cpu=f"taskset {1 << CPUS:x}" if is_online else "")
         monitor.run("blockdev-snapshot-sync", node_name="disk", snapshot_file=f"{folder}/snapshot", format="qcow2",
                     snapshot_node_name="snapshot")
         guest.run("dd if=/dev/zero of=/dev/vda bs=4k count=16")
@@ -154,8 +154,9 @@ def record_states(run):
     expect(vcpu_threads(out) == threads, "vCPUs are", vcpu_threads(out), "but QEMU has", threads)
     report = subprocess.run([run.strata, "report", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True)
     found = marks.check([json.loads(line) for line in report.stdout.splitlines()], saved, list(recorded).index("guest.2"))
-    expect(all(found[number]["cpu"] == CPUS and str(found[number]["vcpu"]) == str(CPUS) for number in range(added, added + MARKS)),
-           "marks of the new vCPU:", [found[number] for number in range(added, added + MARKS)])
+    of_added = [found[number] for number in range(added, added + MARKS)]
+    expect(not is_online or all(item["cpu"] == CPUS and str(item["vcpu"]) == str(CPUS) for item in of_added),
+           "marks of the new vCPU:", of_added)
     errors = sorted(item["error_ns"] for item in found.values())
     # Nearly always of some hundred microseconds.
     bound = max(error_bound(f"{out}/guest-{boot}", 10_000_000) for boot in ("guest", "guest.2"))
@@ -203,13 +204,20 @@ def record_reset(run):
 
 
 def hot_plug(guest, monitor, out, folder):
-    """A vCPU, which the recorder notices by its thread, and a disk."""
+    """A vCPU, which the recorder notices by its thread, and a disk. Whether the guest uses the vCPU."""
+    last_possible = guest.text("cat /sys/devices/system/cpu/possible").split("-")[-1]
     monitor.run("device_add", driver="max-x86_64-cpu", id="added", socket_id=CPUS, core_id=0, thread_id=0)
     wait_until(lambda: CPUS in vcpu_threads(out).values(), "the new vCPU has no thread")
-    guest.run(f"until echo 1 >/sys/devices/system/cpu/cpu{CPUS}/online; do usleep 100000; done 2>/dev/null")
+    is_online = int(last_possible) >= CPUS
+    if is_online:
+        guest.run(f"until echo 1 >/sys/devices/system/cpu/cpu{CPUS}/online; do usleep 100000; done 2>/dev/null")
+    else:
+        # Linux 6.12 takes QEMU's emulation for bare hardware, and says: "2 present CPUs plus 0 hotplug CPUs".
+        print("guest: SKIPPED in part: Linux", guest.text("uname -r"), "does not use a vCPU that is added to an emulated machine")
     monitor.run("blockdev-add", driver="qcow2", node_name="added", file={"driver": "file", "filename": f"{folder}/added-disk"})
     monitor.run("device_add", driver="virtio-blk-pci", id="added-disk", drive="added", bus="root1")
     guest.run("until [ -e /sys/block/vdb ]; do usleep 100000; done")
+    return is_online
 
 
 SCENARIOS = [record_states, record_reset]
