@@ -18,8 +18,7 @@ void tally_done(struct tally *tally)
                 histogram_done(period->distances);
     }
     free(tally->gaps);
-    free(tally->lost);
-    map_done(&tally->cpus);
+    tally_cover_done(&tally->cover);
     arena_done(&tally->arena);
     text_done(&tally->text);
     free(tally->rows);
@@ -195,6 +194,14 @@ static int add_by_key(struct tally *tally, const struct item *item)
     return add_to_row(&tally->rows[tally->last_row], item);
 }
 
+static _cold_ int put_loss(struct tally *tally, const struct item *loss)
+{
+    losses_add(&tally->losses, loss);
+    losses_add(&tally->layers.losses[loss->origin->layer], loss);
+    tally->gap.lost = true;
+    return tally_cover_lose(&tally->cover, loss);
+}
+
 static int tally_put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct tally *tally = container_of(sink, struct tally, sink);
@@ -205,15 +212,18 @@ static int tally_put(struct sink *sink, const struct item *items, unsigned n)
         int r;
 
         if (unlikely(item->kind != ITEM_EVENT)) {
-            losses_add(&tally->losses, item);
-            losses_add(&tally->layers.losses[item->origin->layer], item);
+            if (put_loss(tally, item) < 0)
+                return -ENOMEM;
             continue;
         }
         count++;
         if (unlikely(tally->first == TIME_UNKNOWN))
             tally->first = tally->last = item->time;
-        if (likely(item->time != TIME_UNKNOWN))
+        if (likely(item->time != TIME_UNKNOWN)) {
             tally->first = MIN(tally->first, item->time);
+            if (tally_cover_event(&tally->cover, item) < 0)
+                return -ENOMEM;
+        }
         tally->last = MAX(tally->last, item->time);
         if (likely(tally->by == TALLY_BY_EVENT))
             r = add_by_event(tally, item);
@@ -443,9 +453,7 @@ static int tally_put_more(struct sink *sink, const struct item *items, unsigned 
         int r;
 
         if (item->kind != ITEM_EVENT) {
-            losses_add(&tally->losses, item);
-            losses_add(&tally->layers.losses[item->origin->layer], item);
-            if (tally->options.gaps > 0 && tally_put_lost(tally, item) < 0)
+            if (put_loss(tally, item) < 0)
                 return -ENOMEM;
             continue;
         }
@@ -453,8 +461,10 @@ static int tally_put_more(struct sink *sink, const struct item *items, unsigned 
             tally->first = tally->last = item->time;
         if (item->time != TIME_UNKNOWN) {
             tally->first = MIN(tally->first, item->time);
-            if (tally->options.gaps > 0 && tally_count_gap(tally, item) < 0)
+            if (tally_cover_event(&tally->cover, item) < 0)
                 return -ENOMEM;
+            if (tally->options.gaps > 0)
+                tally_count_gap(tally, item);
         }
         tally->last = MAX(tally->last, item->time);
         r = add_event(tally, item);

@@ -8,9 +8,9 @@
  * one clock only. */
 
 #include "analysis/batches.h"
-#include "analysis/coverage/losses.h"
 #include "analysis/histogram.h"
 #include "analysis/result/grouping.h"
+#include "analysis/tally_cover.h"
 #include "base/map.h"
 
 /* Rows of TALLY_BY_KEYS; what comes after them is in a last one, "(others)". */
@@ -56,21 +56,6 @@ struct tally_gap {
     bool lost; /* events were lost in it; tally_mark_gaps() sets the last of them */
 };
 
-/* A time in which events of a CPU were lost. */
-struct tally_lost {
-    int64_t since; /* TIME_UNKNOWN: before the first event of its CPU */
-    int64_t until;
-    const struct origin *origin;
-    int32_t cpu;
-};
-
-struct tally_cpu {
-    struct tally_cpu *next;
-    const struct origin *origin;
-    int32_t cpu;
-    int64_t last; /* event; TIME_UNKNOWN: there was none */
-};
-
 struct tally_row {
     uint64_t count;
     int64_t last; /* time of the newest, and of the first; TIME_UNKNOWN: none had a time */
@@ -107,10 +92,7 @@ struct tally {
     bool
         has_ended_gap; /* an event with a time was counted: at its `end`, with the losses before it */
     struct tally_gap before;
-    struct tally_lost *lost; /* with gaps; by tally_mark_gaps() in another order */
-    unsigned n_lost, lost_room;
-    struct map cpus; /* with gaps: by origin and CPU */
-    struct tally_cpu *first_cpu, *recent_cpu;
+    struct tally_cover cover;
     int64_t periods_begin; /* TIME_UNKNOWN: there are none; may be set before the first event */
     struct map periods;    /* by number of the row and of the period */
     bool has_late_periods; /* there are more than TALLY_PERIODS_MAX */
@@ -137,8 +119,8 @@ void tally_init(struct tally *tally, enum tally_by by);
 int tally_init_with(struct tally *tally, const struct tally_options *options);
 void tally_done(struct tally *tally);
 
-/* After the last item: sets `lost` of each gap within a loss. Nothing may be counted or merged after it. */
-void tally_mark_gaps(struct tally *tally);
+/* After the last item: sets `lost` of each gap within a loss. 0, -ENOMEM. */
+int tally_mark_gaps(struct tally *tally);
 
 /* From the first event to the last in ticks; 0 where no event had a time. */
 static inline uint64_t tally_duration(const struct tally *tally)

@@ -28,10 +28,5 @@ struct histogram *tally_period_distances(struct tally *tally, struct tally_perio
 
 /* Keeps GAP, which has ended, if it is one of the longest. */
 void tally_keep_gap(struct tally *tally, const struct tally_gap *gap);
-/* ITEM, which has a time, ends the gap since the latest event, and begins the next one. -ENOMEM. */
-int tally_count_gap(struct tally *tally, const struct item *item);
-/* Keeps when LOSS was. -ENOMEM. */
-int tally_put_lost(struct tally *tally, const struct item *loss);
-int tally_keep_lost(struct tally *tally, const struct tally_lost *lost);
-/* When the last event of a CPU was; TIME_UNKNOWN: there was none. NULL: memory is out. */
-int64_t *tally_cpu_last(struct tally *tally, const struct origin *origin, int32_t cpu);
+/* ITEM, which has a time, ends the gap since the latest event, and begins the next one. */
+void tally_count_gap(struct tally *tally, const struct item *item);

@@ -196,43 +196,11 @@ static int to_here(struct tally_gap *gap, const struct tally_counterparts *to)
     return gap->origin && gap->class ? 0 : -ERANGE;
 }
 
-/* What LATER lost since its CPU's last event may have begun before its border. */
-static int add_lost(struct tally *tally, const struct tally *later,
-                    const struct tally_counterparts *to)
-{
-    for (unsigned i = 0; i < later->n_lost; i++) {
-        struct tally_lost lost = later->lost[i];
-        const int64_t *last;
-
-        lost.origin = origin_of(to, lost.origin);
-        if (!lost.origin)
-            return -ERANGE;
-        last = tally_cpu_last(tally, lost.origin, lost.cpu);
-        if (!last)
-            return -ENOMEM;
-        if (lost.since == TIME_UNKNOWN)
-            lost.since = *last;
-        if (tally_keep_lost(tally, &lost) < 0)
-            return -ENOMEM;
-    }
-    for (const struct tally_cpu *cpu = later->first_cpu; cpu; cpu = cpu->next) {
-        const struct origin *origin = origin_of(to, cpu->origin);
-        int64_t *last = origin ? tally_cpu_last(tally, origin, cpu->cpu) : NULL;
-
-        if (!last)
-            return origin ? -ENOMEM : -ERANGE;
-        *last = MAX(*last, cpu->last);
-    }
-    return 0;
-}
-
 static int add_gaps(struct tally *tally, const struct tally *later,
                     const struct tally_counterparts *to)
 {
-    int r = add_lost(tally, later, to);
+    int r = 0;
 
-    if (r < 0)
-        return r;
     if (!later->has_ended_gap) {
         tally->gap.lost |= later->gap.lost;
         return 0;
@@ -271,6 +239,10 @@ int tally_merge(struct tally *tally, const struct tally *later,
     for (unsigned i = 0; i < later->n_rows && r == 0; i++)
         if (later->rows[i].count > 0)
             r = add_row(tally, &later->rows[i], counterparts);
+    if (r == 0)
+        r = tally_cover_merge(&tally->cover, &later->cover,
+                              counterparts ? counterparts->origin : NULL,
+                              counterparts ? counterparts->arg : NULL);
     if (r == 0 && tally->options.gaps > 0)
         r = add_gaps(tally, later, counterparts);
     if (r < 0)

@@ -110,8 +110,10 @@ static int count_alone(struct stat_report *stat, struct selection *selection)
                         .reading.sink = &stat->tally.sink,
                         .losses = &stat->tally.losses,
                         .layers = &stat->tally.layers};
+    int status = walk_through(&walk);
 
-    return walk_through(&walk);
+    stat_set_begin(stat, selection);
+    return status;
 }
 
 static void show_progress(void *arg, const struct trace *trace)
@@ -217,6 +219,8 @@ static int count_and_print(const struct stat_options *options, struct trace *tra
     struct stat_report stat = {.options = &options->report,
                                .trace = trace,
                                .out = &out,
+                               .from = INT64_MIN,
+                               .cpus = options->select.cpus.n > 0 ? &options->select.cpus : NULL,
                                .line_width = options->wide ? 0 : output_line_width()};
     struct tally_options settings = {0};
     struct selection selection = {0};

@@ -15,74 +15,69 @@
 const char *const stat_kinds[STAT_KINDS] = {"event", "cpu",  "task",
                                             "layer", "vcpu", "source-event"};
 
-/* When the events of a layer, or of a source with a clock of its own, were recorded. */
-struct recorded {
-    const struct origin *origin;
-    int64_t first, last;
-};
-
-struct recorded_list {
-    struct recorded *items;
-    unsigned n;
-};
-
-static struct recorded *find_recorded(const struct stat_report *stat,
-                                      const struct recorded_list *list, const struct origin *origin)
+/* The sources that ROW is of. Their number. */
+static unsigned list_origins(const struct stat_report *stat, const struct tally_row *row,
+                             const struct origin **ret)
 {
-    for (unsigned i = 0; i < list->n; i++)
-        if (stat->tally.options.separate ? list->items[i].origin == origin
-                                         : list->items[i].origin->layer == origin->layer)
-            return &list->items[i];
-    return NULL;
-}
+    bool of_layer = stat->tally.by == TALLY_BY_EVENT || stat->tally.by == TALLY_BY_LAYER;
+    const struct tally_cover *cover = &stat->tally.cover;
+    unsigned n = 0;
 
-/* 0, -ENOMEM. */
-static int add_recorded(const struct stat_report *stat, const struct tally_row *row,
-                        struct recorded_list *list)
-{
-    struct recorded *recorded = find_recorded(stat, list, row->origin);
-    struct recorded *more;
+    for (unsigned i = 0; i < cover->n_sources; i++) {
+        const struct origin *origin = cover->sources[i].origin;
 
-    if (recorded) {
-        recorded->first = MIN(recorded->first, row->first);
-        recorded->last = MAX(recorded->last, row->last);
-        return 0;
+        if (origin == row->origin || (of_layer && origin->layer == row->origin->layer))
+            ret[n++] = origin;
     }
-    more = realloc(list->items, (list->n + 1) * sizeof *more);
-    if (!more)
-        return -ENOMEM;
-    list->items = more;
-    more[list->n++] = (struct recorded){row->origin, row->first, row->last};
-    return 0;
+    return n;
 }
 
-static int list_recorded(const struct stat_report *stat, const struct tally_row *const *rows,
-                         unsigned n, struct recorded_list *ret)
+/* What is covered of the trace, or of ORIGIN alone if sources have clocks of their own. */
+struct covered {
+    struct coverage coverage;
+    const struct origin *origin;
+};
+
+static int make_covered(const struct stat_report *stat, const struct origin *origin,
+                        struct covered *ret)
 {
-    *ret = (struct recorded_list){0};
-    for (unsigned i = 0; i < n && stat->tally.by != TALLY_BY_KEYS; i++)
-        if (rows[i]->first != TIME_UNKNOWN && add_recorded(stat, rows[i], ret) < 0)
-            return -ENOMEM;
-    return 0;
+    coverage_init(&ret->coverage);
+    ret->origin = origin;
+    ret->coverage.from = stat->from;
+    ret->coverage.cpus = stat->cpus;
+    return tally_cover_make(&stat->tally.cover, origin, &ret->coverage);
 }
 
-/* That the events of ROW were recorded; of rows by fields, which may be of any layer: of all. */
-static double seconds(const struct stat_report *stat, const struct recorded_list *list,
-                      const struct tally_row *row)
+/* The time that ROW's events are of: what its sources cover; of rows by fields, which may be of any layer, what all cover. 0, -ENOMEM. */
+static int find_seconds(const struct stat_report *stat, struct covered *covered,
+                        const struct tally_row *row, double *ret)
 {
-    const struct recorded *recorded =
-        stat->tally.by != TALLY_BY_KEYS ? find_recorded(stat, list, row->origin) : NULL;
-    int64_t from = row->origin ? row->origin->known_from : 0;
-    int64_t until = row->origin ? row->origin->known_until : 0;
-    int64_t first, last;
+    _cleanup_free_ const struct origin **origins = NULL;
+    const struct coverage *coverage = &covered->coverage;
+    int32_t cpu = stat->tally.by == TALLY_BY_CPU ? row->cpu : CPU_UNKNOWN;
+    int64_t ticks = 0;
+    int r = 0;
 
+    *ret = 0;
     if (stat->clock.hz == 0)
         return 0;
-    if (!recorded)
-        return (double)tally_duration(&stat->tally) / (double)stat->clock.hz;
-    first = from ? MIN(recorded->first, MAX(from, stat->tally.first)) : recorded->first;
-    last = until ? MAX(recorded->last, MIN(until, stat->tally.last)) : recorded->last;
-    return ((double)last - (double)first) / (double)stat->clock.hz;
+    if (stat->tally.options.separate && covered->origin != row->origin) {
+        coverage_done(&covered->coverage);
+        r = make_covered(stat, row->origin, covered);
+        if (r < 0)
+            return r;
+    }
+    if (stat->tally.by == TALLY_BY_KEYS) {
+        ticks = coverage_covered(coverage, NULL);
+    } else {
+        origins = malloc(stat->tally.cover.n_sources * sizeof *origins);
+        if (!origins)
+            return -ENOMEM;
+        r = coverage_covered_events(coverage, origins, list_origins(stat, row, origins), cpu,
+                                    &ticks);
+    }
+    *ret = (double)ticks / (double)stat->clock.hz;
+    return r;
 }
 
 static double share(const struct stat_report *stat, const struct tally_row *row)
@@ -403,12 +398,14 @@ static void set_max_at(const struct stat_report *stat, struct table *table,
 }
 
 /* 0, -ENOMEM. */
-static int put_row(const struct stat_report *stat, const struct recorded_list *recorded,
-                   struct table *table, const struct tally_row *row)
+static int put_row(const struct stat_report *stat, struct covered *covered, struct table *table,
+                   const struct tally_row *row)
 {
-    double time = seconds(stat, recorded, row);
-    int r = 0;
+    double time;
+    int r = find_seconds(stat, covered, row, &time);
 
+    if (r < 0)
+        return r;
     if (stat->tally.by != TALLY_BY_KEYS)
         set_what(stat, table, row);
     table_u64(table, STAT_COUNT, row->count);
@@ -434,27 +431,61 @@ static int put_row(const struct stat_report *stat, const struct recorded_list *r
 
 /* ---- What stands around it ---- */
 
+/* What a source of LAYER, or of any layer for LAYERS, lost of the time at most. */
+static void put_lost_time(const struct stat_report *stat, const struct covered *covered,
+                          unsigned layer, struct text *out)
+{
+    const struct coverage *coverage = &covered->coverage;
+    int64_t lost = 0;
+    char buf[32];
+
+    for (unsigned i = 0; i < coverage->n_sources && !stat->tally.options.separate; i++) {
+        const struct origin *origin = stat->tally.cover.sources[i].origin;
+
+        if (layer == LAYERS || origin->layer == layer)
+            lost = MAX(lost, coverage_lost(coverage, origin));
+    }
+    if (lost == 0)
+        return;
+    text_printf(out, "; %s of ", duration_text(buf, sizeof buf, &stat->clock, (uint64_t)lost));
+    text_printf(out, "%s%s are unknown",
+                duration_text(buf, sizeof buf, &stat->clock, (uint64_t)coverage_duration(coverage)),
+                stat->clock.hz ? "" : CLOCK_TICKS_TEXT);
+}
+
+static void put_losses_of(const struct stat_report *stat, const struct covered *covered,
+                          unsigned layer, const struct losses *losses, struct text *out)
+{
+    losses_put(losses, out);
+    put_lost_time(stat, covered, layer, out);
+    text_put_literal(out, ": counts are without them, and P50 to MAX are over that time, too\n");
+}
+
 /* One line per layer, because CPU 0 of one layer is not CPU 0 of another. */
-static void put_losses(const struct stat_report *stat, struct text *out)
+static void put_losses(const struct stat_report *stat, const struct covered *covered,
+                       struct text *out)
 {
     unsigned layers = trace_layers(stat->trace);
-    const char *ending =
-        ": counts are without them, and RATE/s and P50 to MAX are over that time, too\n";
 
-    if (layers == 0 && losses_any(&stat->tally.losses)) {
-        losses_put(&stat->tally.losses, out);
-        text_put_str(out, ending);
-    }
+    if (layers == 0 && losses_any(&stat->tally.losses))
+        put_losses_of(stat, covered, LAYERS, &stat->tally.losses, out);
     for (unsigned i = 0; i < LAYERS; i++) {
         if (!(layers >> i & 1) || !losses_any(&stat->tally.layers.losses[i]))
             continue;
         text_printf(out, "%s: ", layer_name((enum layer)i));
-        losses_put(&stat->tally.layers.losses[i], out);
-        text_put_str(out, ending);
+        put_losses_of(stat, covered, i, &stat->tally.layers.losses[i], out);
     }
 }
 
-static void put_summary(const struct stat_report *stat, struct text *out)
+/* From the first event, or a loss before it, to the last event. */
+static uint64_t duration(const struct stat_report *stat, const struct covered *covered)
+{
+    return stat->tally.options.separate ? tally_duration(&stat->tally)
+                                        : (uint64_t)coverage_duration(&covered->coverage);
+}
+
+static void put_summary(const struct stat_report *stat, const struct covered *covered,
+                        struct text *out)
 {
     const struct tally *tally = &stat->tally;
     char buf[32];
@@ -464,14 +495,14 @@ static void put_summary(const struct stat_report *stat, struct text *out)
         text_put_literal(out, CLOCK_ORDER_TEXT);
     else if (tally->first != TIME_UNKNOWN)
         text_printf(out, " in %s%s",
-                    duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
+                    duration_text(buf, sizeof buf, &stat->clock, duration(stat, covered)),
                     stat->clock.hz ? "" : CLOCK_TICKS_TEXT);
     text_put_char(out, '\n');
     if (tally->n_without_keys)
         text_printf(out, "%12" PRIu64 " %s no such field and %s not counted\n",
                     tally->n_without_keys, tally->n_without_keys == 1 ? "event has" : "events have",
                     tally->n_without_keys == 1 ? "is" : "are");
-    put_losses(stat, out);
+    put_losses(stat, covered, out);
 }
 
 static void put_gaps(const struct stat_report *stat, struct text *out)
@@ -538,7 +569,8 @@ static void write_layer_losses(const struct stat_report *stat, struct json_write
 }
 
 /* One object, in which the table's rows come last. */
-static void begin_json(const struct stat_report *stat, struct json_writer *w)
+static void begin_json(const struct stat_report *stat, const struct covered *covered,
+                       struct json_writer *w)
 {
     const struct clock *clock = &stat->clock;
     const struct tally *tally = &stat->tally;
@@ -550,9 +582,16 @@ static void begin_json(const struct stat_report *stat, struct json_writer *w)
     json_write_u64(w, tally->count);
     if (tally->first != TIME_UNKNOWN) {
         json_write_key(w, clock->hz ? "first_ns" : "first_ticks");
-        json_write_i64(w, clock_to_ns(clock, tally->first));
+        json_write_i64(w,
+                       clock_to_ns(clock, stat->tally.options.separate ? tally->first
+                                                                       : covered->coverage.first));
         json_write_key(w, clock->hz ? "duration_ns" : "duration_ticks");
-        json_write_i64(w, duration_ns(clock, tally_duration(tally)));
+        json_write_i64(w, duration_ns(clock, duration(stat, covered)));
+        if (!stat->tally.options.separate) {
+            json_write_key(w, clock->hz ? "covered_ns" : "covered_ticks");
+            json_write_i64(
+                w, duration_ns(clock, (uint64_t)coverage_covered(&covered->coverage, NULL)));
+        }
     }
     losses_write_json(&tally->losses, w);
     write_layer_losses(stat, w);
@@ -570,7 +609,8 @@ static void begin_json(const struct stat_report *stat, struct json_writer *w)
     json_write_lines(w);
 }
 
-static void put_footer(const struct stat_report *stat, unsigned n_rows, unsigned line_width)
+static void put_footer(const struct stat_report *stat, const struct covered *covered,
+                       unsigned n_rows, unsigned line_width)
 {
     _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
 
@@ -578,10 +618,16 @@ static void put_footer(const struct stat_report *stat, unsigned n_rows, unsigned
         text_put_literal(&lines,
                          "(P50 to MAX: intervals from one event of a row to the next; MAX AT: "
                          "when the longest began)\n");
-    put_summary(stat, &lines);
+    put_summary(stat, covered, &lines);
     if (!clock_is_order(&stat->clock))
         put_gaps(stat, &lines);
     wrap_lines(stat->out, &lines, line_width);
+}
+
+void stat_set_begin(struct stat_report *stat, const struct selection *selection)
+{
+    if (selection->started && selection->options->from.given)
+        stat->from = selection->from;
 }
 
 int print_stat(struct stat_report *stat)
@@ -590,7 +636,7 @@ int print_stat(struct stat_report *stat)
     const struct table_form form = {
         .columns = columns, .n = STAT_COLUMNS, .keeps_rows = true, .line_width = stat->line_width};
     const struct tally_row **rows;
-    struct recorded_list recorded;
+    struct covered covered;
     struct table table;
     unsigned n;
     int r = tally_sorted(&stat->tally, &rows, &n);
@@ -598,21 +644,23 @@ int print_stat(struct stat_report *stat)
 
     if (r < 0)
         return r;
-    r = list_recorded(stat, rows, n, &recorded);
-    tally_mark_gaps(&stat->tally);
+    coverage_init(&covered.coverage);
+    r = tally_mark_gaps(&stat->tally);
+    if (r == 0)
+        r = make_covered(stat, NULL, &covered);
     make_columns(stat, columns);
     table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
     if (table.format == TABLE_JSON)
-        begin_json(stat, &table.json);
+        begin_json(stat, &covered, &table.json);
     for (unsigned i = 0; i < n && r == 0; i++)
-        r = put_row(stat, &recorded, &table, rows[i]);
+        r = put_row(stat, &covered, &table, rows[i]);
     if (table.format == TABLE_JSON)
         json_write_finish(&table.json);
     end = table_end(&table);
     r = r < 0 ? r : end;
     if (table.format == TABLE_TEXT)
-        put_footer(stat, n, form.line_width);
-    free(recorded.items);
+        put_footer(stat, &covered, n, form.line_width);
+    coverage_done(&covered.coverage);
     free(rows);
     return r;
 }

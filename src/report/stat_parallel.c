@@ -212,6 +212,8 @@ int stat_parallel(struct stat_report *stat, const struct tally_options *settings
     r = parallel_read_run(&read, stat->trace, &with);
     if (r == 0)
         r = all_matched(&read) ? merge(stat, &read) : -EAGAIN;
+    if (r == 0)
+        stat_set_begin(stat, &read.parts->opening->selection);
     /* That nothing was selected is reported with all that is known of the trace. */
     if (r == 0 && stat->tally.count == 0)
         r = -EAGAIN;

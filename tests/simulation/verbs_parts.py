@@ -36,10 +36,14 @@ def check_stat(case, truth):
     require({name: row["count"] for name, row in rows.items()} == {name: len(t) for name, t in times.items()}, "stat: counts", rows, times)
     window = truth.last - truth.first
     require(abs(result["duration_ns"] - window) <= 2, "stat: duration", result["duration_ns"], window)
+    covered = result["covered_ns"]
+    require(0 <= covered <= window + 2, "stat: covered", covered, window)
+    states = case.json("sched", *case.of(truth))
+    require(not states or abs(states["covered_ns"] - covered) <= 2, "stat: not what sched covers", covered, states and states["covered_ns"])
     for name, row in rows.items():
         require(abs(row["share"] - row["count"] / len(truth.visible)) <= 1e-5, f"stat: {name}: share", row)
-        if window > 0:
-            require(abs(row["rate"] - row["count"] * 1e9 / window) <= 1e-5 * row["rate"], f"stat: {name}: rate", row, window)
+        if covered > 0:
+            require(abs(row["rate"] - row["count"] * 1e9 / covered) <= 1e-5 * row["rate"], f"stat: {name}: rate", row, covered)
         between = [b - a for a, b in zip(times[name], times[name][1:])]
         intervals = row.get("intervals")
         if intervals and between and intervals.get("max_ns") is not None:

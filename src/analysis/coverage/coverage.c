@@ -546,26 +546,57 @@ static int compare_parts(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
-                               unsigned n)
+/* How long one of N parts is covered: where they overlap, by the one that lost least. */
+static int64_t join_parts(struct covered_part *parts, unsigned n)
 {
-    struct covered_part parts[COVERAGE_PAIRS_MAX];
-    unsigned n_parts = 0;
     int64_t covered = 0;
 
-    for (unsigned i = 0; i < MIN(n, (unsigned)COVERAGE_PAIRS_MAX); i++)
-        n_parts += make_part(coverage, &pairs[i], &parts[n_parts]);
-    qsort(parts, n_parts, sizeof *parts, compare_parts);
-    for (unsigned i = 0; i < n_parts;) {
+    qsort(parts, n, sizeof *parts, compare_parts);
+    for (unsigned i = 0; i < n;) {
         struct covered_part whole = parts[i++];
 
-        for (; i < n_parts && parts[i].begin <= whole.end; i++) {
+        for (; i < n && parts[i].begin <= whole.end; i++) {
             whole.end = MAX(whole.end, parts[i].end);
             whole.lost = MIN(whole.lost, parts[i].lost);
         }
         covered = ticks_sum(covered, MAX(ticks_between(whole.begin, whole.end) - whole.lost, 0));
     }
     return covered;
+}
+
+int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
+                               unsigned n)
+{
+    struct covered_part parts[COVERAGE_PAIRS_MAX];
+    unsigned n_parts = 0;
+
+    for (unsigned i = 0; i < MIN(n, (unsigned)COVERAGE_PAIRS_MAX); i++)
+        n_parts += make_part(coverage, &pairs[i], &parts[n_parts]);
+    return join_parts(parts, n_parts);
+}
+
+int coverage_covered_events(const struct coverage *coverage, const struct origin *const *origins,
+                            unsigned n, int32_t cpu, int64_t *ret)
+{
+    struct covered_part *parts = malloc(MAX(n, 1u) * sizeof *parts);
+    unsigned n_parts = 0;
+
+    if (!parts)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        const struct coverage_pair pair = {
+            .begin = origins[i], .end = origins[i], .cpu = cpu, .stays = true, .of_threads = true};
+
+        if (!make_part(coverage, &pair, &parts[n_parts]))
+            continue;
+        /* Those of its threads are there. */
+        if (origins[i]->threads_only)
+            parts[n_parts].lost = 0;
+        n_parts++;
+    }
+    *ret = join_parts(parts, n_parts);
+    free(parts);
+    return 0;
 }
 
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin)

@@ -81,6 +81,9 @@ static inline bool coverage_pair_is(const struct coverage_pair *a, const struct 
 #define COVERAGE_PAIRS_MAX 8
 int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
                                unsigned n);
+/* The same of single events of any of N sources, of CPU alone if it is known. Of certain threads, those are there. 0, -ENOMEM. */
+int coverage_covered_events(const struct coverage *coverage, const struct origin *const *origins,
+                            unsigned n, int32_t cpu, int64_t *ret);
 /* What ORIGIN lost, as a share of the time that it was recorded; NULL: the largest of all sources. */
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
 /* The same of a pair: of the end that lost more. */

@@ -228,8 +228,8 @@ static void check(const struct tally_options *options)
     assert_int_equal(tally_init_with(&all, options), 0);
     put(&all, &s, 0, ITEMS, 0);
     merge_all(options, &s, &sum);
-    tally_mark_gaps(&all);
-    tally_mark_gaps(&sum);
+    assert_int_equal(tally_mark_gaps(&all), 0);
+    assert_int_equal(tally_mark_gaps(&sum), 0);
     assert_tallies(&all, &sum);
     tally_done(&all);
     tally_done(&sum);
@@ -248,6 +248,47 @@ static void test_sums(void **state)
 
             check(&options);
         }
+}
+
+static void assert_covered(const struct coverage *a, const struct coverage *b)
+{
+    assert_int_equal(a->first, b->first);
+    assert_int_equal(a->last, b->last);
+    for (unsigned i = 0; i < ORIGINS; i++) {
+        assert_int_equal(coverage_recorded(a, &origins[0][i]),
+                         coverage_recorded(b, &origins[0][i]));
+        assert_int_equal(coverage_lost(a, &origins[0][i]), coverage_lost(b, &origins[0][i]));
+    }
+}
+
+/* What a tally, or the sum of some, says to be covered is what a coverage says that has all items. */
+static void test_cover(void **state)
+{
+    static const struct tally_options options = {.by = TALLY_BY_EVENT};
+    static struct stream s;
+
+    (void)state;
+    for (unsigned round = 0; round < 200; round++) {
+        struct coverage all, sum;
+        struct tally tally;
+
+        make_stream(&s);
+        /* A loss may come before all events. */
+        if (round % 2)
+            for (unsigned i = 0; i < 20; i++)
+                s.items[i].kind = ITEM_LOSS, s.items[i].since = TIME_UNKNOWN;
+        for (unsigned i = 1; i < ITEMS; i++)
+            s.items[i].time = MAX(s.items[i].time, s.items[i - 1].time);
+        coverage_init(&all);
+        coverage_init(&sum);
+        assert_int_equal(coverage_put(&all, s.items, ITEMS), 0);
+        merge_all(&options, &s, &tally);
+        assert_int_equal(tally_cover_make(&tally.cover, NULL, &sum), 0);
+        assert_covered(&all, &sum);
+        coverage_done(&all);
+        coverage_done(&sum);
+        tally_done(&tally);
+    }
 }
 
 static void test_keys(void **state)
@@ -342,9 +383,9 @@ static void test_many_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),      cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_overflow),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_sums),    cmocka_unit_test(test_cover),
+        cmocka_unit_test(test_keys),    cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_many_rows),
     };
 
     make_catalogues();
