@@ -61,8 +61,8 @@ static void report_shortage(struct flight *flight)
 
     if (is_short && !flight->is_short_reported)
         recorder_report(flight->recorder,
-                        "the disk is nearly full: less is kept than --flight says; free space: the "
-                        "recording of a source ends when its data cannot be written");
+                        "the disk is nearly full: less is kept than --flight says, and events that "
+                        "cannot be written are dropped; free space");
     flight->is_short_reported |= is_short;
 }
 

@@ -61,7 +61,7 @@ struct kept_file {
     uint64_t sizes[MARKS_MAX]; /* at each mark, the oldest first */
 };
 
-/* Of a source: how many events were lost. */
+/* Of a source: how many events were lost, as records of its files say. */
 struct kept_losses {
     char *name;
     uint64_t lost[MARKS_MAX]; /* until each mark, as of the files */
@@ -271,7 +271,7 @@ static int note_losses(struct retention *retention, const struct manifest_source
             return -ENOMEM;
         retention->n_losses++;
     }
-    losses->last = source->lost;
+    losses->last = source->lost - MIN(source->lost, source->lost_at_end);
     return 0;
 }
 
@@ -348,8 +348,8 @@ static uint64_t after_pieces(enum boundary boundary, int fd, uint64_t offset, ui
     return offset;
 }
 
-/* After the first end of a line from OFFSET on; OFFSET where there is none. */
-static uint64_t after_line(int fd, uint64_t offset)
+/* After the first end of a line from OFFSET on; 0: there is none. */
+static uint64_t after_next_line(int fd, uint64_t offset)
 {
     char bytes[4096];
 
@@ -363,7 +363,32 @@ static uint64_t after_line(int fd, uint64_t offset)
             break;
         at += (uint64_t)n;
     }
+    return 0;
+}
+
+/* After the last end of a line before OFFSET; OFFSET where there is none. */
+static uint64_t after_last_line(int fd, uint64_t offset)
+{
+    char bytes[4096];
+
+    for (uint64_t end = offset; end > offset - MIN(offset, (uint64_t)LINE_MAX_BYTES);) {
+        size_t size = (size_t)MIN(end, (uint64_t)sizeof bytes);
+        ssize_t n = pread(fd, bytes, size, (off_t)(end - size));
+        const char *newline = n > 0 ? memrchr(bytes, '\n', (size_t)n) : NULL;
+
+        end -= size;
+        if (newline)
+            return end + (uint64_t)(newline - bytes) + 1;
+    }
     return offset;
+}
+
+/* A line that is not whole yet is kept: if the disk has no room for its rest, it is cut off, and another line follows. */
+static uint64_t line_at(int fd, uint64_t offset)
+{
+    uint64_t next = after_next_line(fd, offset - 1); /* it may lie at the end of one */
+
+    return next > 0 ? next : after_last_line(fd, offset);
 }
 
 static bool is_in_pieces(enum boundary boundary)
@@ -380,7 +405,7 @@ static uint64_t boundary_at(const struct kept_file *file, int fd, uint64_t from,
         return after_pieces(file->boundary, fd, from, offset, file->size);
     if (file->boundary == BOUNDARY_PAGE)
         return offset - offset % file->page;
-    return after_line(fd, offset - 1); /* it may lie at the end of one */
+    return MAX(line_at(fd, offset), file->begin);
 }
 
 /* ---- Marks ---- */

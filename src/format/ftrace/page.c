@@ -153,6 +153,30 @@ int ftrace_page_open(struct ftrace_page *walk, const struct ftrace_layout *layou
     return 0;
 }
 
+/* The low SIZE bytes, 4 or 8, of V. */
+static void store_uint(uint8_t *p, unsigned size, uint64_t v, bool swap)
+{
+    uint32_t low = swap ? __builtin_bswap32((uint32_t)v) : (uint32_t)v;
+
+    if (size == sizeof low)
+        store_u32(p, low);
+    else
+        store_u64(p, swap ? __builtin_bswap64(v) : v);
+}
+
+void ftrace_page_make_loss(const struct ftrace_layout *layout, uint64_t time, uint64_t lost,
+                           uint8_t *page)
+{
+    bool is_counted = lost < (UINT64_C(1) << (8 * layout->long_size - 1));
+
+    memset(page, 0, layout->size);
+    store_uint(page, sizeof time, time, layout->swap);
+    store_uint(page + layout->commit, layout->long_size,
+               COMMIT_MISSED | (is_counted ? COMMIT_STORED : 0), layout->swap);
+    if (is_counted)
+        store_uint(page + layout->data, layout->long_size, lost, layout->swap);
+}
+
 /* Of a page that is looked for: how much later it may be (an hour and a quarter, in nanoseconds), and
  * how many of its records are looked at. */
 #define LATER_MAX (UINT64_C(1) << 42)

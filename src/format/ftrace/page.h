@@ -69,6 +69,12 @@ bool ftrace_page_is_after_loss(const struct ftrace_layout *layout, const uint8_t
 bool ftrace_page_seems_to_begin(const struct ftrace_layout *layout, const uint8_t *p, size_t left,
                                 uint64_t after);
 
+/* Makes a page of layout->size bytes at PAGE, which begins at TIME, has no events, and says that LOST events were missed before
+ * it. FTRACE_LOST_UNKNOWN, or more than a `long` holds: that events were missed. */
+#define FTRACE_LOST_UNKNOWN UINT64_MAX
+void ftrace_page_make_loss(const struct ftrace_layout *layout, uint64_t time, uint64_t lost,
+                           uint8_t *page);
+
 /* A walk over one page. */
 struct ftrace_page {
     const uint8_t *next; /* the record to come */

@@ -184,13 +184,15 @@ static void put_message(struct qemu_log *log, struct item *item, const struct ev
     start_item(log, item, class, pid, (uint32_t)len + 4);
 }
 
-static void put_loss(struct qemu_log *log, struct item *item, enum loss_cause cause, uint64_t lost)
+/* SINCE: the time of the line before. */
+static void put_loss(struct qemu_log *log, struct item *item, enum loss_cause cause, uint64_t lost,
+                     int64_t since)
 {
     int64_t time = log->timed ? log->time : (int64_t)log->line;
 
     *item = (struct item){
         .time = time,
-        .since = time,
+        .since = log->timed ? MIN(since, time) : time,
         .origin = log->names.origin,
         .lost = lost,
         .cpu = CPU_UNKNOWN,
@@ -271,6 +273,7 @@ static int read_event(struct qemu_log *log, const struct line *line, struct item
     const char *end = p + line->len;
     const struct event_class *class = log->log_class;
     size_t total = line->total;
+    int64_t before = log->time;
     struct log_head head;
     struct log_name *name;
     const char *text;
@@ -282,9 +285,9 @@ static int read_event(struct qemu_log *log, const struct line *line, struct item
     if (head.prefix)
         log->time = head.time;
 
-    drops = unlikely(!name) ? read_drops(head.prefix == LOG_PREFIX_PID ? head.rest : p, end) : 0;
+    drops = unlikely(!name) ? read_drops(head.rest, end) : 0;
     if (unlikely(drops > 0)) {
-        put_loss(log, item, LOSS_DROPPED, drops);
+        put_loss(log, item, LOSS_DROPPED, drops, before);
         goto done;
     }
     if (unlikely(!name && name_len)) {
@@ -364,7 +367,7 @@ static void skip_line(struct qemu_log *log, struct item *item)
         }
         log->skipped += n;
     }
-    put_loss(log, item, LOSS_UNREADABLE, LOST_UNKNOWN);
+    put_loss(log, item, LOSS_UNREADABLE, LOST_UNKNOWN, log->time);
     log->line++;
 }
 
@@ -466,7 +469,7 @@ static int log_next(struct source *source, const struct item **ret_items)
         n++;
     }
     if (n == 0 && log->error == 0 && log->lost_at_end > 0) {
-        put_loss(log, &log->items[n++], LOSS_DROPPED, log->lost_at_end);
+        put_loss(log, &log->items[n++], LOSS_DROPPED, log->lost_at_end, log->time);
         log->lost_at_end = 0;
     }
     *ret_items = log->items;

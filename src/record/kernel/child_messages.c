@@ -106,6 +106,8 @@ static int on_progress(struct guests *guests, struct guest *guest,
         guest->retries = MAX(guest->retries, 1u);
     }
     guest->was_traced = guest->was_traced || progress.ran;
+    if (guest->trace.drops_when_full && progress.unwritten > guest->progress.unwritten)
+        warn(guests, guest, GUEST_DISK_FULL);
     guest->progress = progress;
     check_confinement(guests, guest);
     return 0;

@@ -47,6 +47,8 @@ enum guest_packet_kind {
 #define GUEST_NO_AGENT                                                                   \
     "no agent has answered: start strata-agent in the guest, best when it boots (man 8 " \
     "strata-agent)"
+/* The problem of a guest whose pages were dropped. */
+#define GUEST_DISK_FULL "the disk was full: events were dropped until there was space"
 /* … and of one whose agent has answered, and nothing more. */
 #define GUEST_NOT_TRACED "was stopped before its agent traced"
 
@@ -69,6 +71,7 @@ struct guest_progress {
     uint32_t n_enabled;
     uint32_t measures; /* of base/sandbox.h */
     uint64_t bytes, events, lost, unwritten, gaps, skipped;
+    uint64_t unstated;    /* of `unwritten`, what no page of the files says yet */
     uint64_t first, last; /* of this kernel's events' times; 0: none */
     uint64_t waited_ns;   /* from START to the first page, or 0 */
     uint64_t stopped_ns;  /* from STOP to STOPPED, or 0 */

@@ -89,6 +89,7 @@ static void send_progress_in_state(struct child *child, uint32_t state, uint64_t
         .events = guest_session_events(session),
         .lost = guest_session_lost(session),
         .unwritten = guest_session_unwritten(session),
+        .unstated = guest_session_unstated(session),
         .gaps = guest_session_gaps(session),
         .first = session->first,
         .last = session->last,
@@ -417,6 +418,7 @@ static void answer_flush(struct child *child, uint64_t now)
 {
     if (child->flush == 0 || !guest_session_is_flushed(&child->session))
         return;
+    guest_session_state_dropped(&child->session);
     send_progress(child, now);
     send_packet(child, &(struct guest_packet_head){.kind = PACKET_FLUSHED, .offset = child->flush},
                 NULL);
@@ -514,6 +516,8 @@ static void run(int channel, const struct guest_child_options *options)
     r = sandbox_enter(&sandbox, &child->measures, &error);
     if (r >= 0) {
         r = run_session(child, &error);
+        if (r >= 0)
+            r = guest_session_end_dropped(&child->session, &error);
         if (child->session.failure.code)
             r = guest_session_failure(&child->session, &error);
         if (r < 0)

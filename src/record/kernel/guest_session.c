@@ -26,7 +26,7 @@ int guest_session_init(struct guest_session *session, const struct trace_config 
 
     made.zstd = ZSTD_createDCtx();
     made.unpacked = malloc(PROTO_BODY_MAX);
-    made.scratch = malloc(PROTO_BODY_MAX);
+    made.scratch = malloc(2 * (size_t)PROTO_BODY_MAX);
     made.out = malloc(OUT_SIZE);
     made.cpus = calloc(PROTO_CPUS_MAX, sizeof *made.cpus);
     if (!made.zstd || !made.unpacked || !made.scratch || !made.out || !made.cpus ||

@@ -54,6 +54,16 @@ struct trace_config {
     bool holds;
     bool must_prove;   /* refuse an agent that does not prove that it knows the key */
     uint64_t max_size; /* of pages, 0: any */
+    /* While the disk is full, pages are dropped. Otherwise the session fails. */
+    bool drops_when_full;
+};
+
+/* Pages of a CPU that the sink had no room for, since the last page that it took. */
+struct guest_dropped {
+    bool is_any;        /* there are some */
+    bool is_uncounted;  /* more events are missing, and not known how many */
+    uint64_t events;    /* in these pages, and lost before each of them */
+    uint64_t last_time; /* of the last of these events, or pages */
 };
 
 struct guest_cpu {
@@ -67,7 +77,8 @@ struct guest_cpu {
     uint64_t bytes;       /* of the pages that were handed on, of this boot */
     uint64_t events;      /* in the pages that were handed on */
     uint64_t unwritten; /* in those that were not, because --max-size or an error allows no more */
-    uint64_t lost;      /* by the headers of pages, in this session of the agent */
+    struct guest_dropped dropped;
+    uint64_t lost;                  /* by the headers of pages, in this session of the agent */
     struct proto_status_cpu status; /* the last */
     uint64_t lost_before;           /* by earlier sessions of the agent */
     uint64_t status_before;         /* lost by the statuses before its state went back */
@@ -98,7 +109,7 @@ struct guest_session {
     struct proto_reader reader;
     struct ZSTD_DCtx_s *zstd;
     uint8_t *unpacked; /* of PROTO_BODY_MAX bytes */
-    uint8_t *scratch;  /* the same, for pages that are changed */
+    uint8_t *scratch;  /* of two such, for pages that are changed, and a page before them */
     uint8_t *out;      /* to be sent: out_sent … out_filled */
     size_t out_sent, out_filled;
     uint64_t sequence;
@@ -214,6 +225,12 @@ static inline bool guest_session_is_flushed(const struct guest_session *session)
  * guest_session_pending(), guest_session_sent() and guest_session_done() after that. */
 void guest_session_give_up(struct guest_session *session);
 
+/* Gives the sink a page without events for each CPU of which pages were dropped: it says how many events are missing. If the
+ * disk is still full, a later page says it. */
+void guest_session_state_dropped(struct guest_session *session);
+/* The same at the end of a trace, where no later page says it. -errno with ERROR. */
+int guest_session_end_dropped(struct guest_session *session, struct error *error);
+
 /* Marks a ring-buffer page, as the kernel does, as one before which an unknown number of events is missing
  * (format/ftrace/page.h has the table). */
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size);
@@ -225,6 +242,8 @@ uint64_t guest_session_lost(const struct guest_session *session);
 uint64_t guest_session_gaps(const struct guest_session *session);
 /* Events in pages that came, and were not handed on. */
 uint64_t guest_session_unwritten(const struct guest_session *session);
+/* Of these, events that no page which was handed on tells of. */
+uint64_t guest_session_unstated(const struct guest_session *session);
 /* 0; or the error because of which pages were not handed on, with ERROR, which has the number of events. */
 int guest_session_failure(const struct guest_session *session, struct error *error);
 /* Events in the pages that were handed on. */

@@ -39,10 +39,7 @@ void guest_session_forget_counts(struct guest_session *session)
     }
 }
 
-/* Counts the events in SIZE bytes of whole pages, which are WRITTEN or left out. Of a corrupted page, those that can be
- * read. */
-static void count_events(struct guest_session *session, struct guest_cpu *cpu, const uint8_t *p,
-                         size_t size, bool written)
+static struct ftrace_layout page_layout(const struct guest_session *session)
 {
     struct ftrace_layout layout = {
         .long_size = session->long_size,
@@ -50,18 +47,40 @@ static void count_events(struct guest_session *session, struct guest_cpu *cpu, c
         .data = sizeof(uint64_t) + session->long_size,
         .size = session->page_size,
     };
+
+    ftrace_layout_set_order(&layout, session->big_endian);
+    return layout;
+}
+
+/* PAGE has the time of its last event. R: how reading it ended. */
+static void add_dropped(struct guest_dropped *dropped, const struct ftrace_page *page, int r)
+{
+    dropped->events += page->count_known ? page->n_missed : 0;
+    dropped->is_uncounted |= r < 0 || page->cut || (page->missed && !page->count_known);
+    dropped->last_time = MAX(dropped->last_time, page->time);
+}
+
+/* Counts the events in SIZE bytes of whole pages, which are WRITTEN or left out. Of a corrupted page, those that can be
+ * read. */
+static void count_events(struct guest_session *session, struct guest_cpu *cpu, const uint8_t *p,
+                         size_t size, bool written)
+{
+    const struct ftrace_layout layout = page_layout(session);
     struct ftrace_record record;
     struct ftrace_page page;
     const char *what;
+    int r;
 
-    ftrace_layout_set_order(&layout, session->big_endian);
     for (const uint8_t *end = p + size; p < end; p += session->page_size) {
-        if (ftrace_page_open(&page, &layout, p, session->page_size, &what) < 0)
+        if (ftrace_page_open(&page, &layout, p, session->page_size, &what) < 0) {
+            cpu->dropped.is_uncounted |= !written;
             continue;
+        }
         cpu->lost += page.count_known ? page.n_missed : 0;
-        while (ftrace_page_next(&page, &layout, &record) > 0) {
+        while ((r = ftrace_page_next(&page, &layout, &record)) > 0) {
             if (!written) {
                 cpu->unwritten++;
+                cpu->dropped.events++;
                 continue;
             }
             if (session->first == 0 || record.time < session->first)
@@ -69,6 +88,8 @@ static void count_events(struct guest_session *session, struct guest_cpu *cpu, c
             session->last = MAX(session->last, record.time);
             cpu->events++;
         }
+        if (!written)
+            add_dropped(&cpu->dropped, &page, r);
     }
 }
 
@@ -81,32 +102,130 @@ static void leave_out(struct guest_session *session, const struct proto_data *da
     count_events(session, cpu, data->pages, data->size, false);
 }
 
+/* ---- Pages that are dropped while the disk is full ---- */
+
+/* The pages of DATA are dropped. MISSED: as for hand_on(). */
+static void drop_pages(struct guest_session *session, const struct proto_data *data, bool missed)
+{
+    struct guest_cpu *cpu = &session->cpus[data->cpu];
+
+    cpu->dropped.is_any = true;
+    cpu->dropped.is_uncounted |= missed;
+    count_events(session, cpu, data->pages, data->size, false);
+}
+
+/* A page before the pages that begin at TIME, into `scratch`. */
+static void make_loss_page(const struct guest_session *session, const struct guest_dropped *dropped,
+                           uint64_t time)
+{
+    const struct ftrace_layout layout = page_layout(session);
+
+    ftrace_page_make_loss(&layout, time,
+                          dropped->is_uncounted ? FTRACE_LOST_UNKNOWN : dropped->events,
+                          session->scratch);
+}
+
+static bool drops(const struct guest_session *session, int r)
+{
+    return session->config->drops_when_full && (r == -ENOSPC || r == -EDQUOT);
+}
+
+/* Of CPU, by a page without events. 0, or -errno: the disk is still full. */
+static int put_loss_page(struct guest_session *session, uint32_t number)
+{
+    struct guest_cpu *cpu = &session->cpus[number];
+    struct error error = {0};
+    int r;
+
+    if (!cpu->dropped.is_any)
+        return 0;
+    make_loss_page(session, &cpu->dropped, cpu->dropped.last_time);
+    r = kernel_sink_pages(session->sink, number, cpu->bytes, session->scratch, session->page_size,
+                          &error);
+    if (r < 0)
+        return r;
+    cpu->dropped = (struct guest_dropped){0};
+    session->bytes += session->page_size;
+    cpu->bytes += session->page_size;
+    return 0;
+}
+
+void guest_session_state_dropped(struct guest_session *session)
+{
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        (void)put_loss_page(session, i);
+}
+
+int guest_session_end_dropped(struct guest_session *session, struct error *error)
+{
+    bool is_unstated = false;
+
+    for (uint32_t i = 0; i < session->n_cpus; i++) {
+        is_unstated |= put_loss_page(session, i) < 0;
+        session->cpus[i].dropped = (struct guest_dropped){0};
+    }
+    return is_unstated
+               ? kernel_sink_fact(session->sink, "loss",
+                                  "the disk was full: the last events could not be written", error)
+               : 0;
+}
+
+uint64_t guest_session_unstated(const struct guest_session *session)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        events += session->cpus[i].dropped.is_any ? session->cpus[i].dropped.events : 0;
+    return events;
+}
+
+/* Copies the pages of DATA after what they lack. Returns the bytes at `scratch`. */
+static size_t copy_with_losses(struct guest_session *session, const struct proto_data *data,
+                               bool missed)
+{
+    const struct ftrace_layout layout = page_layout(session);
+    const struct guest_dropped *dropped = &session->cpus[data->cpu].dropped;
+    size_t size = dropped->is_any ? session->page_size : 0;
+
+    if (dropped->is_any)
+        make_loss_page(session, dropped, load_u64_swap(data->pages, layout.swap));
+    memcpy(session->scratch + size, data->pages, data->size);
+    if (missed)
+        guest_page_mark_missed(session->scratch + size, session->big_endian, session->long_size);
+    return size + data->size;
+}
+
 /* MISSED: pages before these are missing, which the first page then says. */
 static void hand_on(struct guest_session *session, const struct proto_data *data, bool missed)
 {
     struct guest_cpu *cpu = &session->cpus[data->cpu];
     const uint8_t *pages = data->pages;
+    size_t size = data->size;
     struct error error = {0};
     int r;
 
-    if (missed) {
-        memcpy(session->scratch, pages, data->size);
-        guest_page_mark_missed(session->scratch, session->big_endian, session->long_size);
+    if (missed || cpu->dropped.is_any) {
+        size = copy_with_losses(session, data, missed);
         pages = session->scratch;
     }
-    r = kernel_sink_pages(session->sink, data->cpu, cpu->bytes, pages, data->size, &error);
+    r = kernel_sink_pages(session->sink, data->cpu, cpu->bytes, pages, size, &error);
 
     /* Measured here: after a later START the first page does not answer that. */
     if (session->waited_ns == 0)
         session->waited_ns = session->received_at - session->start_sent;
+    if (drops(session, r)) {
+        drop_pages(session, data, missed);
+        return;
+    }
     if (r < 0) {
         error_set(&session->failure, r, NULL, "%s", error.what[0] ? error.what : strerror(-r));
         session->stop_wanted = true;
         leave_out(session, data);
         return;
     }
-    session->bytes += data->size;
-    cpu->bytes += data->size;
+    cpu->dropped = (struct guest_dropped){0};
+    session->bytes += size;
+    cpu->bytes += size;
     cpu->pages += data->size / session->page_size;
     count_events(session, cpu, data->pages, data->size, true);
 }
@@ -167,7 +286,8 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     cpu->next_page = data.first + data.n_pages;
     data.pages += old * session->page_size;
     data.size -= (size_t)old * session->page_size;
-    if (session->config->max_size && data.size > session->config->max_size - session->bytes)
+    if (session->config->max_size && data.size + (cpu->dropped.is_any ? session->page_size : 0) >
+                                         session->config->max_size - session->bytes)
         session->full = session->stop_wanted = true;
     if (!session->full && !session->failure.code)
         hand_on(session, &data, missed);

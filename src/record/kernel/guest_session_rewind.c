@@ -37,7 +37,9 @@ int guest_session_rewind(struct guest_session *session, bool runs, uint64_t now,
     int r;
 
     /* It was made before. */
-    r = guest_session_flush_pair(session, error);
+    r = guest_session_end_dropped(session, error);
+    if (r >= 0)
+        r = guest_session_flush_pair(session, error);
     if (r >= 0)
         r = kernel_sink_rewind(session->sink, error);
     if (r < 0)

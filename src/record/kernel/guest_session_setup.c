@@ -130,8 +130,10 @@ static int after_hello(struct guest_session *session, uint64_t now, struct error
 /* The agent's boot ID has changed. The sink begins another trace; nothing of the boot before continues in it. */
 static int handle_reboot(struct guest_session *session, struct error *error)
 {
-    int r = guest_session_flush_pair(session, error);
+    int r = guest_session_end_dropped(session, error);
 
+    if (r >= 0)
+        r = guest_session_flush_pair(session, error);
     if (r >= 0 && !session->said_bye)
         r = kernel_sink_fact(session->sink, "loss",
                              "the guest rebooted before its agent had sent the rest: what it had "

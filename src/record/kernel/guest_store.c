@@ -128,6 +128,7 @@ int guest_store_next_boot(struct guest_store *store, struct error *error)
                          "the guest has booted, or was set back, more than %u times",
                          store->boots_max);
     close_boot(store);
+    store->is_pause_unwritten = false;
     if (store->parent < 0) {
         store->n_boots++;
         return 0;
@@ -403,7 +404,7 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
     return r < 0 ? error_set(error, r, NULL, "cannot write its pages: %s", strerror(-r)) : 0;
 }
 
-int guest_store_pair(struct guest_store *store, const struct guest_pair *pair, bool is_after_pause)
+static int put_pair(struct guest_store *store, const struct guest_pair *pair, bool is_after_pause)
 {
     char line[96];
     int n =
@@ -428,6 +429,18 @@ int guest_store_pair(struct guest_store *store, const struct guest_pair *pair, b
     else if (ftruncate(store->pairs, st.st_size) < 0) /* the next pair begins a line of its own */
         return -errno;
     return r;
+}
+
+int guest_store_pair(struct guest_store *store, const struct guest_pair *pair, bool is_after_pause)
+{
+    int r = put_pair(store, pair, is_after_pause || store->is_pause_unwritten);
+
+    if (r >= 0 || !store->drops_when_full || (r != -ENOSPC && r != -EDQUOT)) {
+        store->is_pause_unwritten = false;
+        return r;
+    }
+    store->is_pause_unwritten |= is_after_pause;
+    return 0;
 }
 
 uint64_t guest_store_size(const struct guest_store *store)

@@ -16,13 +16,15 @@ struct guest_store {
     unsigned boots_max;      /* guest_store_boots_max(), or GUEST_BOOTS_MAX */
     unsigned n_boots;        /* in directories of that name, "guest-NAME.2", … */
     int dir;
-    int *pages;          /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
-    int file;            /* that has begun; -1 */
-    uint64_t file_size;  /* of FILE, as `files_size` counts it */
-    int room;            /* space on the disk, reserved for the tree until it comes; -1 */
-    int pairs;           /* the file of clock pairs; -1: none yet */
-    char path[600];      /* of FILE */
-    uint64_t files_size; /* of the tree's files, of all boots; at most GUEST_FILES_SIZE_MAX */
+    int *pages;              /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
+    int file;                /* that has begun; -1 */
+    uint64_t file_size;      /* of FILE, as `files_size` counts it */
+    int room;                /* space on the disk, reserved for the tree until it comes; -1 */
+    int pairs;               /* the file of clock pairs; -1: none yet */
+    bool drops_when_full;    /* a full disk drops clock pairs: times are less exact without them */
+    bool is_pause_unwritten; /* the clock stood still before a pair that was dropped */
+    char path[600];          /* of FILE */
+    uint64_t files_size;     /* of the tree's files, of all boots; at most GUEST_FILES_SIZE_MAX */
     uint64_t
         pairs_size; /* of the files of clock pairs, of all boots; at most GUEST_PAIRS_SIZE_MAX */
     uint64_t earlier_size; /* of the pages of earlier boots */
@@ -70,8 +72,8 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
  * kept. */
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error);
 /* Appends PAIR to the file of clock pairs (timeline/clock_map.h). IS_AFTER_PAUSE: the guest's clock stood still between the pair
- * before and this one. After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno:
- * nothing of the pair is in the file. */
+ * before and this one. After GUEST_PAIRS_SIZE_MAX bytes it does nothing, nor with `drops_when_full` while the disk is full.
+ * -errno: nothing of the pair is in the file. */
 int guest_store_pair(struct guest_store *store, const struct guest_pair *pair, bool is_after_pause);
 #define GUEST_PAIRS "clock-pairs"
 /* An agent's exchanges make a line of some 50 bytes a second at most: two months of them. */

@@ -72,6 +72,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .left = boot->left,
         .lost_known = !guest->config.virtio_trace && (complete || !last),
         .lost = boot->ended.realtime_ns ? boot->lost : lost - MIN(boot->lost_before, lost),
+        .lost_at_end = last ? guest->progress.unstated : 0,
         .lost_uncounted = boot->lost_uncounted,
         .complete = last ? complete && guest->error == 0 : true,
         .pid_filter = guest->config.pid_filter,

@@ -121,6 +121,7 @@ static int open_guest(struct guests *guests, const struct guest_config *config, 
     if (r < 0)
         return r;
     guest->store.boots_max = guest_store_boots_max(n);
+    guest->store.drops_when_full = guest->trace.drops_when_full;
     guests->n++;
     r = guest_boot_begin(guest);
     if (r < 0)

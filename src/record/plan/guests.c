@@ -320,6 +320,7 @@ static int make_trace(const struct record_plan *plan, struct guest_list *guests,
     trace->level = (uint8_t)g->level;
     trace->wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS;
     trace->holds = record_plan_may_hold(plan);
+    trace->drops_when_full = record_plan_has_flight(plan);
     if (plan->live.on)
         trace->wants |= PROTO_WANT_LIVE;
     if (g->kallsyms)

@@ -91,6 +91,7 @@ int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_k
         .buffer_kib = (uint32_t)((buffer_size ? buffer_size : PLAN_KERNEL_BUFFER) >> 10),
         .wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS,
         .holds = record_plan_may_hold(plan),
+        .drops_when_full = record_plan_has_flight(plan),
         .is_host = is_host,
     };
     /* This machine's kernel is the one that wakes us: seldom, unless somebody looks. */

@@ -47,12 +47,22 @@ static void put_line(struct qemu_clock *clock, const char *line, int n)
 {
     off_t before;
 
-    if (clock->error < 0)
+    /* Without some lines, times are less exact, and right. */
+    if (clock->error < 0 && clock->error != -ENOSPC && clock->error != -EDQUOT)
         return;
     before = lseek(clock->file, 0, SEEK_END);
     clock->error = write_all(clock->file, line, (size_t)n);
     if (clock->error < 0)
         (void)!ftruncate(clock->file, before);
+}
+
+static void put_extra(struct qemu_clock *clock)
+{
+    char line[40];
+    int n = snprintf(line, sizeof line, "# error %" PRId64 "\n", clock->extra);
+
+    put_line(clock, line, n);
+    clock->is_extra_unwritten = clock->error < 0;
 }
 
 void qemu_clock_take(struct qemu_clock *clock)
@@ -68,6 +78,8 @@ void qemu_clock_take(struct qemu_clock *clock)
     clock->monotonic = moment.monotonic_ns;
     clock->next = (uint64_t)moment.monotonic_ns + SECOND;
     clock->worst = MAX(clock->worst, error);
+    if (clock->is_extra_unwritten)
+        put_extra(clock);
     n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 " %" PRId64 "\n", moment.monotonic_ns,
                  moment.realtime_ns, error);
     put_line(clock, line, n);
@@ -76,14 +88,10 @@ void qemu_clock_take(struct qemu_clock *clock)
 
 void qemu_clock_widen(struct qemu_clock *clock, int64_t ns)
 {
-    char line[40];
-    int n;
-
     if (ns <= clock->extra)
         return;
     clock->extra = ns;
-    n = snprintf(line, sizeof line, "# error %" PRId64 "\n", ns);
-    put_line(clock, line, n);
+    put_extra(clock);
 }
 
 void qemu_clock_step(struct qemu_clock *clock, uint64_t now, uint64_t *ret_sleep)

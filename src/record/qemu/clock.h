@@ -11,10 +11,11 @@ struct qemu_clock {
     uint64_t next;             /* when the next pair is due, CLOCK_MONOTONIC */
     int64_t offset, monotonic; /* of the last pair: real time less monotonic, and when */
     unsigned n;
-    int64_t worst;   /* the largest error of a pair, ns */
-    int64_t extra;   /* by how much times in the log may be wrong besides, ns */
+    int64_t worst; /* the largest error of a pair, ns */
+    int64_t extra; /* by how much times in the log may be wrong besides, ns */
+    bool is_extra_unwritten;
     int64_t stepped; /* by how much the real time was set at most, ns; 0: it was not */
-    int error;       /* of writing them */
+    int error;       /* of writing the last line; while the disk is full, lines are left out */
 };
 
 /* QEMU cuts its times down to microseconds. */
@@ -22,7 +23,8 @@ struct qemu_clock {
 
 /* Makes the file PATH, and takes the first pair. -errno with ERROR. */
 int qemu_clock_open(const char *path, struct qemu_clock *ret, struct error *error);
-/* The times in the log may be wrong by NS besides. The file says so when this returns: call it before such a time is written. */
+/* The times in the log may be wrong by NS besides. The file says so when this returns, unless the disk is full:
+ * call it before such a time is written. */
 void qemu_clock_widen(struct qemu_clock *clock, int64_t ns);
 /* Takes a pair now. */
 void qemu_clock_take(struct qemu_clock *clock);

@@ -184,40 +184,91 @@ static void copy_rest(struct qemu_log_pipe *log, const char *p, const char *end)
     }
 }
 
-/* The file ends behind the last line that is whole, and stays so: what came behind it is lost. */
+/* The file ends behind the last line that is whole: what came behind it is lost. */
 static void give_up(struct qemu_log_pipe *log, int error)
 {
     uint64_t torn = log->bytes - log->whole;
 
     log->error = error;
-    if (ftruncate(log->file, (off_t)log->whole) == 0) {
+    if (torn > 0 && ftruncate(log->file, (off_t)log->whole) == 0 &&
+        lseek(log->file, (off_t)log->whole, SEEK_SET) >= 0) {
         log->bytes = log->whole;
         log->lost_bytes += torn;
     }
 }
 
+/* The disk was full. At the first whole line of P, of N bytes, the file goes on, if it has room for a line that says how many
+ * were lost. Returns the bytes before it, which are lost. */
+static size_t go_on(struct qemu_log_pipe *log, const char *p, size_t n)
+{
+    const char *newline = log->is_in_line ? memchr(p, '\n', n) : NULL;
+    const char *start = !log->is_in_line ? p : newline ? newline + 1 : p + n;
+    struct log_head_memory memory = {0};
+    struct log_head head;
+    char line[96];
+    uint64_t lost = log->lost_lines - log->stated_lines + (newline != NULL);
+    int error = 0;
+    size_t len;
+
+    if (start == p + n || log->bytes > log->whole)
+        return n;
+    log_head_read(&memory, start, p + n, &head);
+    len = MIN((size_t)(head.rest - start), sizeof line / 2);
+    memcpy(line, start, len);
+    if (lost > 0)
+        len += (size_t)snprintf(line + len, sizeof line - len, "%" PRIu64 " events were dropped\n",
+                                lost);
+    else
+        len = 0;
+    log->bytes += write_some(log->file, line, len, &error);
+    if (error) {
+        give_up(log, error);
+        return n;
+    }
+    log->whole = log->bytes;
+    log->stated_lines += lost;
+    log->error = 0;
+    return (size_t)(start - p);
+}
+
+static bool may_go_on(const struct qemu_log_pipe *log)
+{
+    return log->drops_when_full && (log->error == -ENOSPC || log->error == -EDQUOT);
+}
+
+bool qemu_log_pipe_has_ended(const struct qemu_log_pipe *log)
+{
+    return log->error < 0 && !may_go_on(log);
+}
+
 static void put(struct qemu_log_pipe *log, const char *p, size_t n)
 {
     const char *last;
-    size_t fits = n, done = 0;
+    size_t fits, done = 0, before = 0;
     int error = 0;
 
+    if (may_go_on(log))
+        before = go_on(log, p, n);
+    log->lost_bytes += before;
+    log->lost_lines += count_lines(p, before);
+    fits = n - before;
     if (log->error == 0) {
-        if (log->max_size && n > log->max_size - log->bytes) {
+        if (log->max_size && fits > log->max_size - log->bytes) {
             fits = (size_t)(log->max_size - log->bytes);
             error = -EFBIG;
         }
-        done = write_some(log->file, p, fits, &error);
+        done = write_some(log->file, p + before, fits, &error);
         log->bytes += done;
-        log->lines += count_lines(p, done);
-        last = done ? memrchr(p, '\n', done) : NULL;
+        last = done ? memrchr(p + before, '\n', done) : NULL;
         if (last)
-            log->whole = log->bytes - done + (size_t)(last - p) + 1;
+            log->whole = log->bytes - done + (size_t)(last - p) - before + 1;
+        log->lines += count_lines(p + before, done);
         if (error)
             give_up(log, error);
     }
-    log->lost_bytes += n - done;
-    log->lost_lines += count_lines(p + done, n - done);
+    log->lost_bytes += n - before - done;
+    log->lost_lines += count_lines(p + before + done, n - before - done);
+    log->is_in_line = n > 0 ? p[n - 1] != '\n' : log->is_in_line;
     if (log->copy < 0 || log->stamps)
         return;
     if (log->copies_rest)

@@ -4,7 +4,7 @@
 /* Takes what QEMU logs out of a FIFO, as it comes, to a file of the trace.
  *
  * QEMU writes a line at a time and waits when the FIFO is full, so it is emptied often enough, and whatever
- * becomes of the file: what the disk has no room for is counted instead. The FIFO has room for what comes in
+ * becomes of the file: lines that the disk has no room for are counted instead. The FIFO has room for what comes in
  * some milliseconds. While it fills, it is looked at by time: QEMU's writing wakes no one up, and costs it no more than
  * writing to a file. Only when nothing came is it waited for. */
 
@@ -25,9 +25,13 @@ struct qemu_log_pipe {
     uint64_t bytes, lines;           /* written */
     uint64_t lost_bytes, lost_lines; /* not, as … */
     int error;                       /* … said here; -EFBIG: because of max_size */
-    uint64_t whole;                  /* bytes of the file up to its last newline */
-    bool torn;                       /* the last that came was no newline */
-    bool in_event;                   /* for copies_rest: of the line under way */
+    uint64_t stated_lines;           /* of lost_lines, those that a line of the file says */
+    bool is_in_line;                 /* the last byte that came ends no line */
+    /* For the caller to set: the file goes on when the disk has space again, with a line that says how many were lost. */
+    bool drops_when_full;
+    uint64_t whole; /* bytes of the file up to its last newline */
+    bool torn;      /* the last that came was no newline */
+    bool in_event;  /* for copies_rest: of the line under way */
     /* Of a line that came so far only, which does not tell yet whether it is an event. */
     char head[128];
     size_t head_len;
@@ -51,6 +55,9 @@ struct qemu_log_pipe {
 /* By how much such times are wrong, ns, when we come in time. */
 #define VMM_LOG_STAMP_ERROR INT64_C(2000000)
 
+/* The problem of a log whose lines were dropped. */
+#define VMM_LOG_DROPPED "the disk was full: lines of QEMU's log were dropped until there was space"
+
 /* Makes FIFO, opens it and makes the file PATH. COPY is taken over. A terminal, or what gets the rest, gets it
  * filtered; PASSES is of PRINTABLE_... -errno with ERROR. */
 int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
@@ -62,6 +69,8 @@ int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct qemu_clock *clock, str
 /* Takes what there is. *RET_SLEEP: for how many ns it may be left alone; UINT64_MAX: until there is something to be
  * read. */
 void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);
+/* Whether no more lines are written, whatever comes. */
+bool qemu_log_pipe_has_ended(const struct qemu_log_pipe *log);
 /* Takes all that is left, and cuts off what is no whole line. */
 void qemu_log_pipe_finish(struct qemu_log_pipe *log);
 void qemu_log_pipe_done(struct qemu_log_pipe *log);

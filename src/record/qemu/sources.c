@@ -109,15 +109,19 @@ static void put_source(const struct qemu_recorder *self, bool final, struct entr
                 (struct manifest_clock){.name = "realtime", .hz = 1000000000, .pairs = VMM_PAIRS};
         source->lost_known = final;
         source->lost = log->lost_lines;
-        source->lost_at_end = log->lost_lines;
+        source->lost_at_end = log->lost_lines - log->stated_lines;
         /* At the end qemu_note_problems() has it, with the number of lines. */
-        if (!final && log->error < 0) {
+        if (!final && qemu_log_pipe_has_ended(log)) {
             snprintf(entry->log_end, sizeof entry->log_end,
                      "QEMU's log ends after %" PRIu64 " bytes: %s; later lines are lost",
                      (uint64_t)log->bytes,
                      log->error == -EFBIG ? "--max-size or the limit of a file's size is reached"
                                           : strerror(-log->error));
             entry->problems[0] = entry->log_end;
+            source->problems = entry->problems;
+            source->n_problems = 1;
+        } else if (!final && log->lost_lines > 0) {
+            entry->problems[0] = VMM_LOG_DROPPED;
             source->problems = entry->problems;
             source->n_problems = 1;
         }

@@ -146,6 +146,7 @@ static void make_place(struct qemu_recorder *self)
 static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                      const char *file, struct vmm_additions *additions, struct error *error)
 {
+    const struct recording_settings *settings = recording_settings(self->recorder.recording);
     enum vmm_backend backend = self->settings.probe->backend;
     const char *path, *pairs, *fifo;
     bool rest;
@@ -189,11 +190,12 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
         additions->trace_file = additions->log;
     r = open_copy(self->settings.running, arguments, &rest, &copy, error);
     if (r >= 0)
-        r = qemu_log_pipe_open(fifo, path, recording_settings(self->recorder.recording)->max_size,
-                               copy, rest, self->settings.passes, &self->log, error);
+        r = qemu_log_pipe_open(fifo, path, settings->max_size, copy, rest, self->settings.passes,
+                               &self->log, error);
     if (r >= 0) {
         self->log.names = self->settings.probe->events;
         self->log.n_names = self->settings.probe->n_events;
+        self->log.drops_when_full = settings->limit && *settings->limit;
         r = qemu_clock_open(pairs, &self->clock, error);
     }
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)

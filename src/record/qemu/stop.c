@@ -456,7 +456,9 @@ void qemu_note_problems(struct qemu_recorder *self)
             (unsigned long long)log->bytes,
             log->error == -EFBIG ? "--max-size or the limit of a file's size is reached"
                                  : strerror(-log->error),
-            (unsigned long long)log->lost_lines);
+            (unsigned long long)(log->lost_lines - log->stated_lines));
+    if (log->stated_lines > 0)
+        recorder_problem(&self->recorder, VMM_LOG_DROPPED);
     for (unsigned i = 0; self->reads_rings && i < self->programs.n; i++)
         if (self->programs.items[i]->taken.full)
             recorder_problem(&self->recorder,

@@ -50,7 +50,7 @@ static void finish(struct session *s)
     declarations_done(&s->declarations);
 }
 
-/* "TIME PID NAME: TEXT" a line; a loss as "TIME lost SKIPPED", or "TIME dropped EVENTS". */
+/* "TIME PID NAME: TEXT" a line; a loss as "TIME lost SKIPPED", or "TIME dropped EVENTS since TIME". */
 static void put_items(struct source *source, struct text *out)
 {
     const struct item *items;
@@ -61,7 +61,8 @@ static void put_items(struct source *source, struct text *out)
             text_put_i64(out, items[i].time);
             if (items[i].kind == ITEM_LOSS) {
                 if (items[i].cause == LOSS_DROPPED)
-                    text_printf(out, " dropped %u\n", (unsigned)items[i].lost);
+                    text_printf(out, " dropped %u since %lld\n", (unsigned)items[i].lost,
+                                (long long)items[i].since);
                 else
                     text_printf(out, " lost %u\n", items[i].skipped);
                 continue;
@@ -118,10 +119,10 @@ static void drops_are_losses(void **state)
            "12@1700000000.000002:17 events were dropped\n"
            "12@1700000000.000003:one a 6\n",
            "1700000000000001000 12 one: a 5\n"
-           "1700000000000002000 dropped 17\n"
+           "1700000000000002000 dropped 17 since 1700000000000001000\n"
            "1700000000000003000 12 one: a 6\n");
     expect("one a 5\n3 events were dropped\n0 events were dropped\n4 events were dropped.\n",
-           "1 -1 one: a 5\n2 dropped 3\n3 -1 log: 0 events were dropped\n"
+           "1 -1 one: a 5\n2 dropped 3 since 2\n3 -1 log: 0 events were dropped\n"
            "4 -1 log: 4 events were dropped.\n");
 }
 
@@ -130,11 +131,13 @@ static void newer_prefixes_are_read(void **state)
     expect("2025-10-01T12:34:56.123456Z one a 5\n"
            "2025-10-01T12:34:57Z one a 6\n"
            "2025-10-01T12:34:58.000001Z Invalid read at addr 0x0\n"
-           "2025-10-01T12:34:59Z [vm] qemu-system-x86_64: (77:main): one a 7\n",
+           "2025-10-01T12:34:59Z [vm] qemu-system-x86_64: (77:main): one a 7\n"
+           "2025-10-01T12:35:00Z 8 events were dropped\n",
            "1759322096123456000 -1 one: a 5\n"
            "1759322097000000000 -1 one: a 6\n"
            "1759322098000001000 -1 log: Invalid read at addr 0x0\n"
-           "1759322099000000000 77 one: a 7\n");
+           "1759322099000000000 77 one: a 7\n"
+           "1759322100000000000 dropped 8 since 1759322099000000000\n");
     expect("2024-02-29T00:00:00Z one a 5\n", "1709164800000000000 -1 one: a 5\n");
     expect("qemu-system-x86_64: one a 5\nqemu-system-x86_64: warning: one\n",
            "1 -1 one: a 5\n2 -1 log: qemu-system-x86_64: warning: one\n");

@@ -33,6 +33,7 @@ struct played {
     uint64_t guest_skew; /* the guest's clock is so much ahead, ns */
     struct guest_pair pair;
     unsigned n_pairs;
+    bool is_full; /* the disk */
 };
 
 static struct played *played_of(struct kernel_sink *sink)
@@ -66,6 +67,18 @@ static bool says_missed(const struct played *p, const uint8_t *page)
     return (page[at] & 0xc0) == 0x80;
 }
 
+/* A page without events that says how many before it are missing: "+3@TIME,", or "+?@TIME," if that is not known. */
+static bool put_loss_page(struct played *p, const uint8_t *page)
+{
+    uint64_t commit = load_le64(page + 8);
+
+    if (commit == UINT64_C(0x80000000))
+        text_printf(&p->log, "+?@%u,", page[0]);
+    else if (commit == UINT64_C(0xc0000000))
+        text_printf(&p->log, "+%u@%u,", page[16], page[0]);
+    return commit == UINT64_C(0x80000000) || commit == UINT64_C(0xc0000000);
+}
+
 static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *bytes,
                  size_t size, struct error *error)
 {
@@ -74,8 +87,15 @@ static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const 
 
     assert_true(cpu < ARRAY_SIZE(p->offsets) && size % PAGE == 0);
     assert_int_equal(offset, p->offsets[cpu]);
+    if (p->is_full)
+        return -ENOSPC;
     p->offsets[cpu] += size;
-    text_printf(&p->log, "%s%u:", says_missed(p, page) ? "!" : "", cpu);
+    if (put_loss_page(p, page)) {
+        page += PAGE;
+        size -= PAGE;
+    }
+    if (size > 0)
+        text_printf(&p->log, "%s%u:", says_missed(p, page) ? "!" : "", cpu);
     for (size_t i = 0; i < size; i += PAGE)
         text_printf(&p->log, "%u,", page[i]);
     return 0;
@@ -1156,6 +1176,63 @@ static void an_agent_is_told_that_its_session_has_failed(void **state)
     play_end(p);
 }
 
+static void pages_that_a_full_disk_drops_are_counted_where_they_lack(void **state)
+{
+    struct played *p = running();
+    struct error error = {0};
+
+    (void)state;
+    p->config.drops_when_full = true;
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    p->is_full = true;
+    assert_int_equal(say_data(p, 0, 1, 3), 0);
+    assert_int_equal(say_data(p, 0, 4, 1), 0);
+    assert_int_equal(say_data(p, 1, 0, 2), 0);
+    expect_log(p, "0:0,");
+    assert_int_equal(guest_session_unwritten(&p->session), 6);
+    assert_int_equal(guest_session_unstated(&p->session), 6);
+    assert_int_equal(guest_session_failure(&p->session, &error), 0);
+    guest_session_state_dropped(&p->session);
+    assert_int_equal(guest_session_unstated(&p->session), 6);
+    p->is_full = false;
+    assert_int_equal(say_data(p, 0, 5, 2), 0);
+    expect_log(p, "+4@5,0:5,6,");
+    /* Nothing more comes of the other one before the next snapshot. */
+    guest_session_state_dropped(&p->session);
+    expect_log(p, "+2@1,");
+    assert_int_equal(guest_session_unstated(&p->session), 0);
+    assert_int_equal(say_data(p, 1, 2, 1), 0);
+    expect_log(p, "1:2,");
+    assert_int_equal(guest_session_events(&p->session), 4);
+    assert_int_equal(guest_session_unwritten(&p->session), 6);
+
+    /* How many events are in pages that did not come is not known. */
+    p->is_full = true;
+    assert_int_equal(say_data(p, 0, 9, 1), 0);
+    p->is_full = false;
+    assert_int_equal(say_data(p, 0, 10, 1), 0);
+    expect_log(p, "+?@10,0:10,");
+
+    /* At the end of the trace of this boot. */
+    p->is_full = true;
+    assert_int_equal(say_data(p, 1, 3, 1), 0);
+    assert_int_equal(guest_session_end_dropped(&p->session, &error), 0);
+    expect_log(p, "loss the disk was full: the last events could not be written;");
+    play_end(p);
+}
+
+static void a_full_disk_fails_a_session_that_keeps_all(void **state)
+{
+    struct played *p = running();
+    struct error error = {0};
+
+    (void)state;
+    p->is_full = true;
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    assert_int_equal(guest_session_failure(&p->session, &error), -ENOSPC);
+    play_end(p);
+}
+
 static void missed_pages_are_marked_as_the_kernel_marks_them(void **state)
 {
     uint8_t page[16] = {0};
@@ -1387,6 +1464,8 @@ int main(void)
         cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
         cmocka_unit_test(an_agent_that_is_busy_is_not_one_that_is_gone),
         cmocka_unit_test(an_agent_is_told_that_its_session_has_failed),
+        cmocka_unit_test(pages_that_a_full_disk_drops_are_counted_where_they_lack),
+        cmocka_unit_test(a_full_disk_fails_a_session_that_keeps_all),
         cmocka_unit_test(missed_pages_are_marked_as_the_kernel_marks_them),
         cmocka_unit_test(a_flush_is_done_when_its_answer_comes),
         cmocka_unit_test(a_flush_has_a_ping_of_its_own),

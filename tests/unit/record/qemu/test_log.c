@@ -101,6 +101,43 @@ static void test_rest(void **state)
     }
 }
 
+/* What a full disk drops is stated before the next line. */
+static void test_full_disk(void **state)
+{
+    static const char lines[] = EVENT1 EVENT2;
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    struct place place;
+    int file;
+
+    (void)state;
+    assert_true(full >= 0);
+    open_log(&place, 0, true);
+    place.log.drops_when_full = true;
+    say(&place, EVENT1, sizeof EVENT1 - 1);
+    file = place.log.file;
+    place.log.file = full;
+    say(&place, lines, sizeof lines - 1);
+    say(&place, EVENT2, 9);
+    assert_int_equal(place.log.error, -ENOSPC);
+    assert_int_equal(place.log.lost_lines, 2);
+    assert_int_equal(place.log.stated_lines, 0);
+    place.log.file = file;
+    /* The rest of a line alone does not begin one. */
+    say(&place, EVENT2 + 9, sizeof EVENT2 - 10);
+    assert_int_equal(place.log.lost_lines, 3);
+    assert_int_equal(place.log.stated_lines, 0);
+    say(&place, EVENT2 REST1, sizeof EVENT2 + sizeof REST1 - 2);
+    assert_int_equal(place.log.error, 0);
+    assert_int_equal(place.log.stated_lines, 3);
+    assert_int_equal(place.log.lines, 3);
+    close(place.in);
+    qemu_log_pipe_finish(&place.log);
+    assert_file(place.file, EVENT1 "4567890@1.000002:3 events were dropped\n" EVENT2 REST1);
+    assert_file(place.copy, REST1);
+    close(full);
+    close_log(&place);
+}
+
 #define EVENT3 "2026-11-29T16:03:50.546123Z two at 7@8\n"
 #define EVENT4 "2026-11-29T16:03:50Z one\n"
 #define EVENT5 "2026-11-29T16:03:50.546123Z [vm 1] one x 2\n"
@@ -248,8 +285,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stamps_after_silence), cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_rest_by_name),    cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_cut_off),         cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_rest_by_name),
+        cmocka_unit_test(test_escapes),         cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_no_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
