@@ -63,7 +63,7 @@ class Recording:
         subprocess.run(
             [perf, "record", "-q", "-a", "-m", "8192", *(word for event in events for word in ("-e", event)),
              "-o", self.data, "--",
-             strata, "record", "-o", self.trace, "--buffer-size=16M", "--host=" + ",".join(events), "--",
+             strata, "record", "-o", self.trace, "--buffer-size=16M", "--event=" + ",".join("host:" + event for event in events), "--",
              perf, "bench", "sched", "messaging", "-g", "4", "-l", str(loops)],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         subprocess.run([strata, "export", "--to=trace.dat", "-o", self.dat, self.trace], check=True,

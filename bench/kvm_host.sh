@@ -97,7 +97,7 @@ flight) options='--flight=60s --guest' ;;
 flight-both) options='--flight=60s --guest --host' ;;
 # Parts of these: without QEMU's events of work, and with an agent that records next to nothing.
 no-events) options='-e runstate_set' ;;
-agent) options='-e runstate_set --guest=sched:sched_process_exec' ;;
+agent) options='-e runstate_set --event=guest:sched:sched_process_exec' ;;
 guest-only) options='-e runstate_set --guest' ;;
 host-only) options='-e runstate_set --host' ;;
 # What the kernel's own tracing of the default events takes, into buffers that nobody reads.

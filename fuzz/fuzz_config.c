@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct settings {
     bool flag;
-    const char *string, *maybe;
+    const char *string;
     struct strings strings, list, maybes;
     uint64_t number, parsed;
     unsigned choice;
@@ -33,8 +33,7 @@ static const struct cli_option options[] = {
     {OPTION_STRING, 'o', "output", "DIR", "", MEMBER(string)},
     {OPTION_STRINGS, 'e', "event", "GLOB", "", MEMBER(strings)},
     {OPTION_LIST, 0, "list", "GLOB", "", MEMBER(list)},
-    {OPTION_MAYBE, 0, "host", "EVENTS", "", MEMBER(maybe)},
-    {OPTION_MAYBES, 0, "guest", "EVENTS", "", MEMBER(maybes)},
+    {OPTION_MAYBE, 0, "guest", "EVENTS", "", MEMBER(maybes)},
     {OPTION_NUMBER, 0, "number", "N", "", MEMBER(number)},
     {OPTION_CHOICE, 'f', "format", "text|json", "", MEMBER(choice), .choices = choices},
     {OPTION_PARSED, 0, "flight", "TIME", "", MEMBER(parsed), .parse = parse},

@@ -104,10 +104,9 @@ static int set(const struct found *found, const char *value, struct error *error
 
     switch (option->kind) {
     case OPTION_FLAG: *(bool *)member = true; return 0;
-    case OPTION_STRING:
-    case OPTION_MAYBE: *(const char **)member = value; return 0;
+    case OPTION_STRING: *(const char **)member = value; return 0;
     case OPTION_STRINGS:
-    case OPTION_MAYBES: return strings_add(member, value);
+    case OPTION_MAYBE: return strings_add(member, value);
     case OPTION_LIST: return strings_split(member, (char *)(uintptr_t)value, error);
     case OPTION_NUMBER: return parse_number(member, value, error);
     case OPTION_CHOICE: return parse_choice(option, member, value, error);
@@ -141,7 +140,7 @@ static bool could_be_words(const char *word)
 
 bool options_has_optional_argument(const struct cli_option *option)
 {
-    return option->kind == OPTION_MAYBE || option->kind == OPTION_MAYBES;
+    return option->kind == OPTION_MAYBE;
 }
 
 /* Whether NEXT, the word after such an option, is its argument. */
@@ -149,7 +148,7 @@ static bool is_argument(const struct cli_option *option, const char *next)
 {
     const char *equals = strchr(next, '=');
 
-    return could_be_words(next) || (option->kind == OPTION_MAYBES && equals && equals > next &&
+    return could_be_words(next) || (option->kind == OPTION_MAYBE && equals && equals > next &&
                                     next[0] != '-' && !memchr(next, '/', (size_t)(equals - next)));
 }
 
@@ -230,7 +229,10 @@ static bool take_long(struct walk *walk, char *word)
     if (!found.option)
         return report_unknown(walk, shown, options_suggest(walk->command, word + 2, len - 2));
     if (equals && !found.option->argument) {
-        walk->status = cli_usage_error(walk->command->name, "%s accepts no argument", shown);
+        const char *instead = found.option->instead;
+
+        walk->status = cli_usage_error(walk->command->name, "%s accepts no argument%s%s", shown,
+                                       instead ? "; use " : "", instead ? instead : "");
         return false;
     }
     return take(walk, &found, shown, equals ? equals + 1 : NULL);

@@ -41,6 +41,7 @@ struct cli_option {
     const char *page;     /* sentences that only the page has, after the phrase of the help */
     const char *requires; /* "--on", "--xen or --percpu": an error without it */
     const char *excludes; /* an error with it */
+    const char *instead;  /* of a flag: what is used in place of an argument */
 };
 
 /* Options that several commands share are a group, whose structure is a member of the command's. */

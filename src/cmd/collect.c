@@ -14,52 +14,33 @@ struct collect_options {
     bool print_qemu, print_libvirt;
 };
 
-#define MEMBER(m) offsetof(struct plan_guests, m)
-
-static const struct cli_option where_table[] = {
-    {OPTION_STRINGS, 0, "port", "[NAME=]PATH", "UNIX socket of the guest's virtio-serial port",
-     MEMBER(ports),
-     .page = "QEMU listens there. If the socket is missing, the recorder waits for it."},
-    {OPTION_STRINGS, 0, "fifo", "[NAME=]PATH", "FIFOs PATH.in and PATH.out of the port",
-     MEMBER(fifos), .page = "Missing FIFOs are created. They must exist before QEMU starts."},
-    {OPTION_STRINGS, 0, "tcp", "[NAME=]HOST:PORT", "TCP address of the agent", MEMBER(tcps),
-     .page = "The default port is 4727. Both sides must prove to know the key. The data is not "
-             "encrypted.",
-     .requires = "--key"},
-    {OPTION_STRINGS, 0, "vsock", "[NAME=]CID:PORT", "vsock address of the agent", MEMBER(vsocks),
-     .page = "Any program on the host can connect there.", .requires = "--key"},
-    {OPTION_STRINGS, 0, "virtio-trace", "[NAME=]DIR",
-     "FIFOs or sockets of an agent that uses the virtio-trace protocol", MEMBER(olds),
-     .page =
-         "Such an agent is trace-agent in the Linux sources. DIR has the FIFOs "
-         "'agent-ctl-path.in', "
-         "'agent-ctl-path.out', 'trace-path-cpu0.in' and so on, or sockets without '.in' and "
-         "'.out'. The guest selects the events, and this agent counts no losses. After the stop, "
-         "the recording ends when no data came for half a second."},
-    {OPTION_END},
-};
-
 static const struct cli_option event_table[] = {
-    {OPTION_LIST, 'e', "event", "GLOB", "record these events: sched:sched_*,irq:*", MEMBER(events)},
+    {OPTION_STRINGS, 'e', "event", "EVENT[{CONDITION}]", "record these events: sched:sched_*,irq:*",
+     offsetof(struct record_plan, events),
+     .page = "Separate several by commas. CONDITION is in the kernel's filter language: "
+             "'sched:sched_switch{prev_pid == 1}'. The default events are those of strata record "
+             "--guest."},
+    {OPTION_RENAMED, 0, "port", "[NAME=]PATH"},
+    {OPTION_RENAMED, 0, "fifo", "[NAME=]fifo:PATH"},
+    {OPTION_RENAMED, 0, "tcp", "[NAME=]tcp:HOST:PORT"},
+    {OPTION_RENAMED, 0, "vsock", "[NAME=]vsock:CID:PORT"},
+    {OPTION_RENAMED, 0, "virtio-trace", "[NAME=]virtio-trace:DIR"},
     {OPTION_END},
 };
 
 static const struct cli_option print_table[] = {
     {OPTION_FLAG, 0, "print-qemu", NULL, "print the options for QEMU and exit",
      offsetof(struct collect_options, print_qemu),
-     .page = "They are for one guest, which may have a port (--port, --fifo) and the ports of a "
-             "virtio-trace agent (--virtio-trace, --cpus)."},
+     .page = "They are for one guest, which may have a port (PATH, fifo:PATH) and the ports of a "
+             "virtio-trace agent (virtio-trace:DIR, --cpus)."},
     {OPTION_FLAG, 0, "print-libvirt", NULL, "print the XML for libvirt and exit",
      offsetof(struct collect_options, print_libvirt)},
     {OPTION_END},
 };
 
-#define GUESTS offsetof(struct record_plan, guests)
-
 static const struct option_group groups[] = {
-    {"Guests, any number", where_table, GUESTS},
-    {"Which events", event_table, GUESTS},
-    {"How", record_guest_options, GUESTS},
+    {"Which events", event_table, 0},
+    {"How", record_guest_options, offsetof(struct record_plan, guests)},
     {"Options", record_common_options, 0},
     {"Live output", record_live_options, offsetof(struct record_plan, live)},
     {"Setup", print_table, 0},
@@ -69,69 +50,65 @@ static const struct option_group groups[] = {
 const struct command collect_command = {
     .name = "collect",
     .summary = "record the kernels of guests",
-    .operands = "",
-    .about = "Records events of guest kernels into DIR until SIGINT or SIGTERM. strata-agent\n"
-             "must run in each guest. If a connection is lost, strata connects again. --live\n"
-             "prints events as they come; DIR is then optional. strata record --guest does the\n"
-             "same, and can record other sources at the same time.",
+    .operands = "[NAME=]ENDPOINT...",
+    .about = "Records events of guest kernels into DIR until SIGINT or SIGTERM, as\n"
+             "strata record --guest=ENDPOINT does for each ENDPOINT: the socket of the guest's\n"
+             "port, tcp:HOST:PORT, vsock:CID:PORT, fifo:PATH or virtio-trace:DIR. strata-agent\n"
+             "must run in each guest. --live prints events as they come; DIR is then optional.",
     .groups = groups,
-    .examples = "  strata collect --print-qemu --port=/run/vm/web.agent\n"
-                "  strata collect -o trace -e 'sched:*' -t 10 --port=web=/run/vm/web.agent",
+    .examples = "  strata collect --print-qemu /run/vm/web.agent\n"
+                "  strata collect -o trace -e 'sched:*' -t 10 web=/run/vm/web.agent",
 };
 
 /* Of one guest, which may have the ports of both protocols. */
-static int print_lines(const struct collect_options *collect)
+static int print_lines(const struct collect_options *collect, char **endpoints, int n)
 {
-    const struct plan_guests *options = &collect->plan.guests;
-    const struct strings *ports = options->fifos.n ? &options->fifos : &options->ports;
-    char name[72];
+    uint64_t cpus = collect->plan.guests.cpus;
     const char *port = NULL, *old = NULL;
+    bool has_fifos = false;
+    char name[72];
 
-    if (options->ports.n + options->fifos.n > 1 || options->olds.n > 1)
-        return cli_usage_error("collect",
-                               "the options are for one guest; give one --port=PATH "
-                               "or --fifo=PATH, and one --virtio-trace=DIR if it has both");
-    if (ports->n + options->olds.n == 0)
-        return cli_usage_error("collect", "no port given; give --port=PATH, --fifo=PATH, or "
-                                          "--virtio-trace=DIR and --cpus=N");
-    if (options->olds.n && (options->cpus == 0 || options->cpus > PROTO_CPUS_MAX))
+    for (int i = 0; i < n; i++) {
+        const char *place = plan_guest_split(endpoints[i], 0, name, sizeof name);
+        bool fifos;
+        enum guest_endpoint_kind kind = plan_guest_kind(place, &place, &fifos);
+        const char **which = kind == ENDPOINT_PORT           ? &port
+                             : kind == ENDPOINT_VIRTIO_TRACE ? &old
+                                                             : NULL;
+
+        if (!which)
+            return cli_usage_error("collect", "'%s' requires no options", endpoints[i]);
+        if (*which)
+            return cli_usage_error("collect",
+                                   "the options are for one guest; give one PATH or fifo:PATH, "
+                                   "and one virtio-trace:DIR if it has both");
+        *which = place;
+        has_fifos |= fifos;
+    }
+    if (!port && !old)
+        return cli_usage_error("collect", "no port given: PATH, fifo:PATH, or virtio-trace:DIR "
+                                          "and --cpus=N");
+    if (old && (cpus == 0 || cpus > PROTO_CPUS_MAX))
         return cli_usage_error("collect", "--cpus=N is required");
-    if (ports->n)
-        port = plan_guest_split(ports->items[0], 0, name, sizeof name);
-    if (options->olds.n)
-        old = plan_guest_split(options->olds.items[0], 0, name, sizeof name);
     if (collect->print_qemu)
-        collect_print_qemu(port, ports == &options->fifos, old, (unsigned)options->cpus);
+        collect_print_qemu(port, has_fifos, old, (unsigned)cpus);
     if (collect->print_libvirt)
-        collect_print_libvirt(port, ports == &options->fifos, old, (unsigned)options->cpus);
+        collect_print_libvirt(port, has_fifos, old, (unsigned)cpus);
     return EXIT_SUCCESS;
 }
 
-static int check(const struct record_plan *plan, int n)
-{
-    const struct plan_guests *guests = &plan->guests;
-
-    if (n > 0)
-        return cli_usage_error("collect", "unexpected argument; guests are given by options");
-    if (!plan_guests_are_given(guests))
-        return cli_usage_error(
-            "collect", "no guest given; use --port, --fifo, --tcp, --vsock or --virtio-trace");
-    if (!plan->output && !plan->live.on)
-        return cli_usage_error("collect", "--output=DIR or --live is required");
-    if (guests->ports.n + guests->fifos.n + guests->tcps.n + guests->vsocks.n > 0 &&
-        guests->events.n + guests->filters.n == 0)
-        return cli_usage_error("collect", "no events given; use --event=GLOB, as in -e 'sched:*'");
-    return EXIT_SUCCESS;
-}
-
-static int record(struct record_plan *plan, int n)
+static int record(struct record_plan *plan, char **endpoints, int n)
 {
     struct error error = {0};
-    int status = check(plan, n);
-    int r = status == EXIT_SUCCESS ? record_plan_make(plan, NULL, 0, -1, &error) : 0;
+    int r = 0;
 
-    if (status != EXIT_SUCCESS)
-        return status;
+    if (n == 0)
+        return cli_usage_error("collect", "no guest given (examples: web=/run/vm/web.agent, "
+                                          "web=tcp:10.0.0.2:4727)");
+    for (int i = 0; r >= 0 && i < n; i++)
+        r = strings_add(&plan->guests.words, endpoints[i]);
+    if (r >= 0)
+        r = record_plan_make(plan, NULL, 0, -1, &error);
     return r < 0 ? record_run_failed(plan, &error, r) : record_run(plan);
 }
 
@@ -143,8 +120,8 @@ int cmd_collect(int argc, char **argv)
 
     options.plan.verb = "collect";
     if (options_parse(&collect_command, argc, argv, &options, &n, &status))
-        status = options.print_qemu || options.print_libvirt ? print_lines(&options)
-                                                             : record(&options.plan, n);
+        status = options.print_qemu || options.print_libvirt ? print_lines(&options, argv + 1, n)
+                                                             : record(&options.plan, argv + 1, n);
     record_plan_done(&options.plan);
     return status;
 }

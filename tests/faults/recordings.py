@@ -64,12 +64,12 @@ class Sweep(SiteSweep):
                     *program]
         if case == "host":
             self.abandoned_before = self.abandoned()
-            return ["record", "-o", "out", "--host=sched:sched_process_exec,sched:sched_process_exit", *program]
+            return ["record", "-o", "out", "--event=host:sched:sched_process_exec,host:sched:sched_process_exit", *program]
         if case == "qemu":
             return ["record", "-o", "out", "-e", "qmp_*,runstate_set", "-t", "0.2", "--", *QEMU]
         if case == "guest":
             self.start_agent()
-            return ["record", "-o", "out", "--guest=v=agent", "--guest-event=toy:*", *program]
+            return ["record", "-o", "out", "--guest=v=agent", "--event=guest:toy:*", *program]
         if case == "percpu":
             self.start_toy()
             return ["record", "-o", "out", "--percpu", BUFFER]

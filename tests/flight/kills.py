@@ -301,7 +301,7 @@ class Kills:
         limit = rng.choice(("60s", "10s", "64K", "256K"))
         victim = self.victim = rng.choice(("recorder", "recorder", "both", "recorded"))
         is_early = rng.random() < 0.2
-        options = ["--host=task:task_rename"] if self.has_host else []
+        options = ["--event=host:task:task_rename"] if self.has_host else []
         self.saying = f"{target.name} --flight={limit}, {victim}{', early' if is_early else ''}"
         err = open(os.path.join(self.work, "err"), "w+b")
         recorder = subprocess.Popen([self.strata, "record", f"--flight={limit}", "-o", out, *options, *target.options, "--",

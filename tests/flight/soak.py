@@ -105,7 +105,7 @@ class Soak:
             return int.from_bytes(file.read(8), sys.byteorder)
 
     def soak(self, snapshots):
-        options = ["--host=sched:sched_switch"] if self.has_host else []
+        options = ["--event=host:sched:sched_switch"] if self.has_host else []
         with open(os.path.join(self.work, "err"), "w+b") as err:
             recorder = subprocess.Popen([self.strata, "record", f"--flight=60s,{LIMIT}M", "-o", self.out, *options, "--",
                                          os.environ["MARKS"], self.made, "20"], stderr=err)

@@ -17,7 +17,7 @@ run() {
     (
         cd "$name"
         status=0
-        "$strata" collect -o out -e 'toy:*' --port=v=socket "$@" >said 2>told &
+        "$strata" collect -o out -e 'toy:*' v=socket "$@" >said 2>told &
         pid=$!
         [ -z "$until" ] || wait_for "{ $until; } || ! kill -0 $pid 2>/dev/null"
         [ -z "$until" ] || kill -TERM $pid 2>/dev/null || :
@@ -109,13 +109,13 @@ END
 wait_for '[ -e taken/is-ready ]'
 (
     cd taken
-    "$strata" collect -o out -e 'toy:*' --port=v="$work/taken/socket" -t 1 >said 2>told || echo $? >status
+    "$strata" collect -o out -e 'toy:*' v="$work/taken/socket" -t 1 >said 2>told || echo $? >status
 ) &
 start second good
 start third overrun
 (
     cd second
-    "$strata" collect -o out -e 'toy:*' --port=v=socket --port=w=../third/socket >said 2>told &
+    "$strata" collect -o out -e 'toy:*' v=socket w=../third/socket >said 2>told &
     pid=$!
     wait_for "[ \"\$(grep -c ': traces' told 2>/dev/null)\" = 2 ] && $related && [ -s out/guest-w/clock-pairs ]"
     terminate $pid
@@ -124,7 +124,7 @@ start third overrun
 start killed good
 (
     cd killed
-    "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+    "$strata" collect -o out -e 'toy:*' v=socket >said 2>told &
     pid=$!
     wait_for "[ -s out/guest-v/cpu0.raw ] && $related && grep -qs clock-pairs out/trace.json"
     kill -KILL $pid
@@ -134,7 +134,7 @@ start killed good
 start halted silent-setup
 (
     cd halted
-    "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+    "$strata" collect -o out -e 'toy:*' v=socket >said 2>told &
     pid=$!
     wait_for "[ -e set-up ]"
     child=$(tr -d " " </proc/$pid/task/$pid/children)
@@ -146,7 +146,7 @@ start halted silent-setup
 start paused good
 (
     cd paused
-    "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+    "$strata" collect -o out -e 'toy:*' v=socket >said 2>told &
     pid=$!
     wait_for "$(tells 'v: traces') && $related"
     child=$(tr -d " " </proc/$pid/task/$pid/children)
@@ -176,7 +176,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups "$strata" --vers
     chmod 755 .
     (
         cd ordinary
-        setpriv --reuid=65534 --clear-groups "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+        setpriv --reuid=65534 --clear-groups "$strata" collect -o out -e 'toy:*' v=socket >said 2>told &
         pid=$!
         wait_for "$(tells 'v: traces')"
         # Only its parent may still read or write it.
@@ -325,7 +325,7 @@ ends wrong-key 1 'the key is another one'
 
 # The old protocol, with what decodes the pages from elsewhere.
 mkdir old
-"$strata" collect -o old/out --virtio-trace=v=old --cpus=2 --tracefs-copy=good/out/guest-v >old/said 2>old/told &
+"$strata" collect -o old/out v=virtio-trace:old --cpus=2 --tracefs-copy=good/out/guest-v >old/said 2>old/told &
 pid=$!
 wait_for '[ -p old/agent-ctl-path.in ]'
 python3 "$here/../lib/collect_agent.py" old old >old/agent.out 2>&1 &
@@ -344,7 +344,7 @@ grep -q '45.1 kB of 2 CPUs, written to' old/said
 # Nothing came.
 status=0
 mkdir silent
-"$strata" collect -o silent/out --virtio-trace=v=silent --cpus=2 -t 1 >out.txt 2>err.txt || status=$?
+"$strata" collect -o silent/out v=virtio-trace:silent --cpus=2 -t 1 >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ] || fail "nothing came: $status: $(cat out.txt)"
 grep -q 'strata: v: no data came from its ports' err.txt || fail "$(cat err.txt)"
 # From a tree that came from a guest, only regular files are read: a link would lead into the host.
@@ -356,16 +356,16 @@ ln -s "$work/key" link/saved_cmdlines
 mkfifo fifo/saved_cmdlines
 for kind in link fifo; do
     status=0
-    "$strata" collect -o $kind-out --virtio-trace=v=old --cpus=2 --tracefs-copy=$kind -t 1 >out.txt 2>err.txt || status=$?
+    "$strata" collect -o $kind-out v=virtio-trace:old --cpus=2 --tracefs-copy=$kind -t 1 >out.txt 2>err.txt || status=$?
     [ $status -eq 1 ] || fail "$kind: $status"
     grep -q "$kind/saved_cmdlines: not a regular file" err.txt
 done
 ! grep -rqs 'enough bytes' link-out || fail 'a link was followed'
 status=0
-"$strata" collect -o x --virtio-trace=good >out.txt 2>err.txt || status=$?
+"$strata" collect -o x virtio-trace:./good >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
 grep -q 'no FIFOs or sockets trace-path-cpu0' err.txt
-"$strata" collect --print-qemu --virtio-trace=/run/o --cpus=40 >lines
+"$strata" collect --print-qemu virtio-trace:/run/o --cpus=40 >lines
 grep -qF 'max_ports=42' lines
 grep -qF "pipe,id=strata41,path=/run/o/trace-path-cpu39'" lines
 grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
@@ -402,33 +402,33 @@ usage() {
 }
 usage
 usage -o x
-usage -o x --port=p
-usage -o x -e 'a:*' --tcp=localhost:1
-usage -o x -e 'a:*' --vsock=3:1
-usage -o x -e 'a:*' --port=p --kvm=other=1
-usage -o x -e 'a:*' --port=p --kvm=none
-usage -o x -e 'a:*' --port=a=p --port=a=q
-usage -o x --filter=nothing --port=p
+usage -o x p
+usage -o x -e 'a:*' tcp:localhost:1
+usage -o x -e 'a:*' vsock:3:1
+usage -o x -e 'a:*' ./p --kvm=other=1
+usage -o x -e 'a:*' ./p --kvm=none
+usage -o x -e 'a:*' a=p a=q
+usage -o x -e 'a:*{' ./p
 status=0
-"$strata" collect -o good/out -e 'a:*' --port=p >out.txt 2>err.txt || status=$?
+"$strata" collect -o good/out -e 'a:*' ./p >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
 grep -q 'directory is not empty' err.txt
 install -m 640 key open-key
 status=0
-"$strata" collect -o x -e 'a:*' --port=p --key=open-key >out.txt 2>err.txt || status=$?
+"$strata" collect -o x -e 'a:*' ./p --key=open-key >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
 grep -q 'open-key: others can read this key' err.txt
 
 # What QEMU and libvirt need.
-"$strata" collect --print-qemu --port=/run/a,b >lines
+"$strata" collect --print-qemu /run/a,b >lines
 grep -qF "path=/run/a,,b,server=on,wait=off" lines
 grep -qF 'nr=1,' lines
-"$strata" collect --print-qemu --fifo=/run/p | grep -qF "pipe,id=strata1,path=/run/p"
-"$strata" collect --print-qemu --port=/run/p --virtio-trace=/run/o --cpus=2 >lines
+"$strata" collect --print-qemu fifo:/run/p | grep -qF "pipe,id=strata1,path=/run/p"
+"$strata" collect --print-qemu /run/p virtio-trace:/run/o --cpus=2 >lines
 [ "$(grep -c virtserialport, lines)" -eq 4 ]
 grep -qF 'socket,id=strata1,path=/run/p,server=on' lines
 grep -qF 'nr=4,chardev=strata4,name=trace-path-cpu1' lines
-usage --print-qemu --port=a --port=b
-usage --print-qemu --port=a --fifo=b
-usage --print-qemu --port=a --virtio-trace=b
-"$strata" collect --print-libvirt --port='/run/a&b' | grep -qF "path='/run/a&amp;b'"
+usage --print-qemu ./a ./b
+usage --print-qemu ./a fifo:./b
+usage --print-qemu ./a virtio-trace:./b
+"$strata" collect --print-libvirt '/run/a&b' | grep -qF "path='/run/a&amp;b'"

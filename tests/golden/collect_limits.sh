@@ -39,7 +39,7 @@ ends() {
 # A guest with more CPUs than the limit of open files, and one that connects later: everything that both sent is recorded.
 start greedy many-cpus
 mkdir late
-collect few 128 --port=greedy=../greedy/socket --port=late=../late-agent/socket
+collect few 128 greedy=../greedy/socket late=../late-agent/socket
 told few 'greedy: traces'
 wait_for '[ -s few/out/guest-greedy/cpu4095.raw ] || ! kill -0 $pid 2>/dev/null'
 start late-agent good
@@ -57,7 +57,7 @@ python3 "$here/../lib/collect_agent.py" hundred-agents good 100 >hundred-agents/
 echo $! >hundred-agents/pid
 wait_for '[ -S hundred-agents/100 ]'
 # shellcheck disable=SC2046 # a hundred words
-collect hundred 1024 $(seq 100 | sed 's|.*|--port=g&=../hundred-agents/&|')
+collect hundred 1024 $(seq 100 | sed 's|.*|g&=../hundred-agents/&|')
 wait_for '[ "$(grep -c ": traces" hundred/told)" = 100 ] || ! kill -0 $pid 2>/dev/null'
 wait_for '[ "$(find hundred/out -name clock-pairs -size +0 | wc -l)" = 100 ] || ! kill -0 $pid 2>/dev/null'
 ends hundred 0
@@ -66,13 +66,13 @@ ends hundred 0
 # More of them than there may be open files: it says so, and begins nothing.
 status=0
 # shellcheck disable=SC2046
-(ulimit -n 256 && "$strata" collect -o x -e 'a:*' $(seq 100 | sed 's|.*|--port=g&=none/&|')) 2>err || status=$?
+(ulimit -n 256 && "$strata" collect -o x -e 'a:*' $(seq 100 | sed 's|.*|g&=none/&|')) 2>err || status=$?
 [ $status -eq 1 ]
 grep -q '100 guests need .* open files' err || fail "$(cat err)"
 
 # Problems that a guest reports: at most 32 lines are shown and kept, and the rest is counted.
 start problems problems
-collect talk 1024 --port=v=../problems/socket
+collect talk 1024 v=../problems/socket
 told talk 'v: traces'
 wait_for '[ -s talk/out/guest-v/clock-pairs ]'
 ends talk 0
@@ -87,8 +87,8 @@ start fills fills
 mkdir -p disk/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=4m none disk/out 2>/dev/null; then
     mounted=$work/disk/out
-    collect disk 1024 --port=fills=../fills/socket --port=quiet=../quiet/socket \
-        --port=other=../other/socket
+    collect disk 1024 fills=../fills/socket quiet=../quiet/socket \
+        other=../other/socket
     told disk 'fills: traces'
     told disk 'quiet: traces'
     wait_for '[ -s disk/out/guest-quiet/clock-pairs ] && [ -s disk/out/guest-fills/clock-pairs ]'

@@ -18,7 +18,7 @@ live() {
     until=$2
     shift 2
     status=0
-    "$strata" collect --live -e 'toy:*' --port=v="$name/socket" "$@" >"$name/shown" 2>"$name/told" &
+    "$strata" collect --live -e 'toy:*' v="$name/socket" "$@" >"$name/shown" 2>"$name/told" &
     pid=$!
     [ -z "$until" ] || wait_for "{ $until; } || ! kill -0 $pid 2>/dev/null"
     [ -z "$until" ] || kill -INT $pid 2>/dev/null || :
@@ -60,7 +60,7 @@ ends formula 0 'v: 41.0 kB of 2 CPUs, 907 events'
 grep -q ",'=heart" formula/shown || fail "$(tail -n 3 formula/shown)"
 ! grep -q ',=' formula/shown || fail "$(grep ',=' formula/shown | tail -n 3)"
 status=0
-"$strata" collect --live --spreadsheet -e 'toy:*' --port=v=none >out.txt 2>err.txt || status=$?
+"$strata" collect --live --spreadsheet -e 'toy:*' v=none >out.txt 2>err.txt || status=$?
 [ $status -eq 2 ] || fail "$(cat err.txt)"
 
 # A loss has a line where it is; what follows on another connection, after another boot, is shown, too.
@@ -78,7 +78,7 @@ sed -n 's/.*beat: count=//p' reboot/shown >got
 # Several guests, each named by its number, in the order of the host's time.
 start one good
 start two good
-"$strata" collect --live -e 'toy:*' --port=v=one/socket --port=w=two/socket >shown 2>told &
+"$strata" collect --live -e 'toy:*' v=one/socket w=two/socket >shown 2>told &
 pid=$!
 wait_for '[ "$(grep -c ": traces" told 2>/dev/null)" = 2 ]'
 kill -INT $pid
@@ -91,7 +91,7 @@ grep -q '^#1 is w' told
 start head good
 {
     status=0
-    "$strata" collect --live -e 'toy:*' --port=v=head/socket 2>head/told || status=$?
+    "$strata" collect --live -e 'toy:*' v=head/socket 2>head/told || status=$?
     echo $status >head/status
 } | head -n 3 >head/shown
 [ "$(wc -l <head/shown)" -eq 3 ]
@@ -110,7 +110,7 @@ mkfifo much/fifo
 ) <much/fifo &
 reader=$!
 status=0
-"$strata" collect --live -o much/out -e 'toy:*' --port=v=much/socket >much/fifo 2>much/told &
+"$strata" collect --live -o much/out -e 'toy:*' v=much/socket >much/fifo 2>much/told &
 pid=$!
 for size in 10 20 30 40 50 55; do
     wait_for "[ \"\$(du -sm much/out 2>/dev/null | cut -f 1)0\" -ge ${size}0 ] || ! kill -0 $pid"
@@ -136,7 +136,7 @@ ends silent 1 'was stopped before its agent traced'
 
 # By the old protocol, with what decodes the pages from elsewhere.
 mkdir old
-"$strata" collect --live --virtio-trace=v=old --cpus=2 --tracefs-copy=good/out/guest-v >old/shown 2>old/told &
+"$strata" collect --live v=virtio-trace:old --cpus=2 --tracefs-copy=good/out/guest-v >old/shown 2>old/told &
 pid=$!
 wait_for '[ -p old/agent-ctl-path.in ]'
 python3 "$here/../lib/collect_agent.py" old old >old/agent.out 2>&1 &
@@ -150,7 +150,7 @@ sed -n 's/.*beat: count=//p' old/shown | sort -n >got
 (seq 0 499; seq 1000 1506) | cmp - got
 
 # Usage.
-for options in '-e a:* --port=p' '--format=json -o x -e a:* --port=p'; do
+for options in '-e a:* p' '--format=json -o x -e a:* p'; do
     status=0
     # shellcheck disable=SC2086 # words
     "$strata" collect $options >out.txt 2>err.txt || status=$?

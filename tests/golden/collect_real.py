@@ -57,7 +57,7 @@ class Collect:
         self.folder = os.path.abspath(name)
         self.told = open(name + ".told", "w+b")
         self.process = subprocess.Popen(
-            [STRATA, "collect", "-o", self.folder, "-e", event, "--buffer-size=8M", "--port=g=" + path,
+            [STRATA, "collect", "-o", self.folder, "-e", event, "--buffer-size=8M", "g=" + path,
              *options], stdout=self.told, stderr=self.told)
         processes.append(self.process)
 
@@ -193,12 +193,12 @@ def test_tcp():
     agent = subprocess.Popen([AGENT, "--listen", f"tcp:127.0.0.1:{port}", "--key=key"])
     processes.append(agent)
     done = subprocess.run([STRATA, "collect", "-o", "wrong-key", "-e", "sched:sched_process_exit",
-                           f"--tcp=g=127.0.0.1:{port}", "--key=wrong"], capture_output=True,
+                           f"g=tcp:127.0.0.1:{port}", "--key=wrong"], capture_output=True,
                           text=True)
     if done.returncode != 1:
         fail(f"with a wrong key it ended with {done.returncode}: {done.stderr}")
     right = subprocess.Popen([STRATA, "collect", "-o", "right-key", "-e",
-                              "sched:sched_process_exit", f"--tcp=g=127.0.0.1:{port}",
+                              "sched:sched_process_exit", f"g=tcp:127.0.0.1:{port}",
                               "--key=key"], stderr=subprocess.PIPE, text=True)
     processes.append(right)
     if right.stderr.readline() != "strata: g: traces\n":
@@ -257,7 +257,7 @@ def test_live(path):
     shown = open("shown", "w+")
     process = subprocess.Popen(
         [STRATA, "collect", "--live", "--output=live", "--event=sched:sched_process_*", "--clock=mono",
-         "--port=g=" + path], stdout=shown, stderr=subprocess.PIPE, text=True)
+         "g=" + path], stdout=shown, stderr=subprocess.PIPE, text=True)
     processes.append(process)
     if process.stderr.readline() != "strata: g: traces\n":
         fail("it does not trace")

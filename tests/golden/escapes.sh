@@ -149,7 +149,7 @@ printed 'FORGED'
 for format in text csv json; do
     start live-$format hostile
     LC_ALL=C.UTF-8
-    "$strata" collect --live --format=$format -e 'toy:*' --port=v=live-$format/socket >shown-$format 2>told-$format &
+    "$strata" collect --live --format=$format -e 'toy:*' v=live-$format/socket >shown-$format 2>told-$format &
     pid=$!
     wait_for "grep -q beat shown-$format || ! kill -0 $pid 2>/dev/null"
     kill -INT $pid 2>/dev/null || :

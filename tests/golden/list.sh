@@ -90,7 +90,7 @@ completes "$victim" strata ctl
 
 # Nobody answers; it is under way.
 case=guest
-"$strata" collect -o guest --fifo=web="$work/port" -e 'sched:*' 2>told.guest &
+"$strata" collect -o guest web=fifo:"$work/port" -e 'sched:*' 2>told.guest &
 collector=$!
 pids="$pids $collector"
 wait_for '"$strata" list | grep -q " $work/guest"'

@@ -284,7 +284,7 @@ percpu-2 $other true" ] || fail "the sources: $(jq .sources trace/trace.json)"
 # With a program beside them, which ends the recording; and with the kernel of this machine, where it may be traced.
 start_toy -cpus 2 -pages 1024
 host=
-[ ! -w /sys/kernel/tracing/instances ] || host=--host=sched:sched_switch
+[ ! -w /sys/kernel/tracing/instances ] || host=--event=host:sched:sched_switch
 rm -rf trace
 # shellcheck disable=SC2086 # nothing, or an option
 "$strata" record --percpu "$name" $host --max-size 64M -o trace -- "$EMIT" 300 2 >record.out 2>record.err ||

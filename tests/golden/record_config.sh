@@ -17,19 +17,19 @@ same() {
 case=round
 same --flight=5m,2G --host --guest -o 'a b' -e 'visit_*' -e 'x "y" ' -- qemu-system-x86_64 -m 2048 -name "it's \$a \\" '' ' ' "a
 b	c" -- --host
-[ "$(grep -c ^event one.conf)" -eq 2 ] && grep -qx 'flight = 5m,2G' one.conf && grep -qx host one.conf ||
+[ "$(grep -c ^event one.conf)" -eq 2 ] && grep -qx 'flight = 5m,2G' one.conf && grep -qx 'host = yes' one.conf ||
     fail "$(cat one.conf)"
 same -a --keep-rings 4711 4712
 grep -qx 'attach = yes' one.conf && grep -qx 'operands = 4711 4712' one.conf || fail "$(cat one.conf)"
-same --guest web=vsock:3:4727 --guest db=tcp:10.0.0.2:4727 --guest-event=sched_switch,irq_handler_entry \
-    --filter 'sched_switch=prev_comm == "a b\"' --key '"quoted" key' -t 0.5 --kernel-symbols -o x
+same --guest web=vsock:3:4727 --guest db=tcp:10.0.0.2:4727 --event=guest:irq_handler_entry \
+    --event 'guest:sched_switch{prev_comm == "a b\"}"}' --key '"quoted" key' -t 0.5 --kernel-symbols -o x
 same --xen -o '#x' --cpu 0,2-5 -e sched
 # Bytes that are no text, and characters that a terminal would obey.
 odd=$(printf 'a\001\033\177\377\342\200\256\302\233b\\')
 same --host -e "$odd" -o "$odd" -- "$odd" " $odd"
 "$strata" record --config one.conf --print-command | LC_ALL=C grep -qF -- "--output='$odd'" || fail "$(cat one.conf)"
-same --host -e "" -o x
-grep -qx 'event = ""' one.conf || fail "$(cat one.conf)"
+same --guest ./port --clock "" -o x
+grep -qx 'clock = ""' one.conf || fail "$(cat one.conf)"
 # Every option of the table that says how to record.
 "$strata" record --help | sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' | grep -vxE 'help|config|print-.*' >names
 [ "$(wc -l <names)" -gt 40 ] || fail "$(cat names)"
@@ -72,7 +72,7 @@ diff expected out || fail "is not read as it should be"
 # What is left to strata, which is what --for needs.
 grep -q "^#   events of the host's kernel, if present: kvm:kvm_exit,.*sched:sched_switch" all || fail "$(cat all)"
 grep -q "^#   events of a QEMU, if present: kvm_run_exit" all || fail "$(cat all)"
-"$strata" record --host=irq -e a --flight=1G --on lost --on 'exit != 0' --print-config -- true >all 2>errors || fail "$(cat errors)"
+"$strata" record --event=host:irq -e a --flight=1G --on lost --on 'exit != 0' --print-config -- true >all 2>errors || fail "$(cat errors)"
 cat >expected <<'END'
 # This records a QEMU or a program, from its start to its end:
 #   conditions: 2, of which 1 need events

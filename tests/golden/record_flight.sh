@@ -195,7 +195,7 @@ case=qemu
 qemu=$(command -v qemu-system-x86_64) || skipped="$skipped; qemu-system-x86_64 is not installed"
 host=
 if can_trace_kernel; then
-    host=--host=sched:sched_switch
+    host=--event=host:sched:sched_switch
 else
     skipped="$skipped; $no_kernel"
 fi
@@ -319,7 +319,7 @@ fi
 case=held
 . "$here/../lib/stated_files.sh"
 if [ "$host" ]; then
-    "$strata" record -o held --flight=60s --host=sched:sched_process_exec -- "$EMIT" -q -w go-on 1000 1 >out 2>err &
+    "$strata" record -o held --flight=60s --event=host:sched:sched_process_exec -- "$EMIT" -q -w go-on 1000 1 >out 2>err &
     pid=$!
     pids="$pids $pid"
     wait_for '{ [ -e held/program/stream-0 ] && [ -S held/control.sock ]; } || ! kill -0 $pid 2>/dev/null'
@@ -345,7 +345,7 @@ fi
 
 case=flush
 if [ "$host" ]; then
-    "$strata" record -o flush --flight=60s --host=sched:sched_process_exec -- "$EMIT" -q -w go-flush 1000 1 >out 2>err &
+    "$strata" record -o flush --flight=60s --event=host:sched:sched_process_exec -- "$EMIT" -q -w go-flush 1000 1 >out 2>err &
     pid=$!
     pids="$pids $pid"
     wait_for '{ [ -e flush/program/stream-0 ] && [ -S flush/control.sock ]; } || ! kill -0 $pid 2>/dev/null'
@@ -409,7 +409,7 @@ elif [ "$host" ]; then
 mkdir disk
 mount -t tmpfs -o size=4M none disk || fail "no file system can be mounted"
 rm -f go
-"$strata" record -o disk/full --flight=600s --host=sched:sched_process_exec,sched:sched_process_fork -- \
+"$strata" record -o disk/full --flight=600s --event=host:sched:sched_process_exec,host:sched:sched_process_fork -- \
     "$EMIT" -q -w go 1000 1 >out 2>err &
 pid=$!
 wait_for '[ -e disk/full/program/stream-0 ] && [ -S disk/full/control.sock ]'

@@ -34,8 +34,8 @@ usage() {
     [ ! -e x ] || fail "record $*: something is left"
 }
 case=usage
-usage '--guest requires an endpoint' -o x --guest=tcp:tcp_probe
-usage '--guest requires an endpoint' -o x --guest=vsock:*,tcp:tcp_*
+usage "--guest='tcp:tcp_probe' is no endpoint" -o x --guest=tcp:tcp_probe
+usage "--guest='vsock:*,tcp:tcp_*' is no endpoint" -o x --guest='vsock:*,tcp:tcp_*'
 usage 'require --key=FILE' -o x --guest=tcp:localhost:1
 usage 'require --key=FILE' -o x --guest=vsock:3:4727
 usage 'require --key=FILE' -o x --guest=vsock:3
@@ -88,7 +88,7 @@ wait $pid || fail "exit status $?: $(cat told)"
 # Two guests and the host: what happened once all three see.
 case=two
 ln -s /bin/true seen-by-all
-"$strata" record -o two --guest=a="$work/a" --guest b=unix:b --host=sched:sched_process_exec \
+"$strata" record -o two --guest=a="$work/a" --guest b=unix:b --event=host:sched:sched_process_exec \
     -e sched:sched_process_exec >out 2>told &
 pid=$!
 wait_for "{ $(traces a) && $(traces b) && grep -qs '\"name\": \"host\"' two/trace.json; } || ! kill -0 $pid 2>/dev/null"
@@ -104,7 +104,7 @@ grep -q '^  host  *[1-9][0-9]* events, 0 lost' told || fail "$(cat told)"
 
 # A program: the recording ends with it, and what it is traced by is apart from what the guest is.
 case=program
-"$strata" record -o program --guest a=unix:a --guest-event=sched:sched_process_exec -e 'c*,s*,emit*,e*' -- \
+"$strata" record -o program --guest a=unix:a --event=guest:sched:sched_process_exec -e 'c*,s*,emit*,e*' -- \
     sh -c "until $(traces a); do sleep 0.1; done; ./seen-by-all; exec '$EMIT' 600 1" >out 2>told ||
     fail "exit status $?: $(cat told)"
 [ "$(execs program a seen-by-all)" -eq 1 ] || fail "$("$strata" report program --source=a | head)"
@@ -113,7 +113,7 @@ case=program
 # An agent that refuses what it was asked for: that is reported at once, while the program still runs, and once more at the end.
 case=refused
 status=0
-"$strata" record -o refused --guest a=unix:a --guest-event=sched:sched_process_exce -- \
+"$strata" record -o refused --guest a=unix:a --event=guest:sched:sched_process_exce -- \
     sh -c "until grep -qs 'the kernel has no event' told && '$strata' ctl refused status >status 2>&1 && grep -q '^a .*has ended' status; do sleep 0.1; done" \
     >out 2>told || status=$?
 [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
@@ -123,7 +123,7 @@ grep -A 1 '^a ' status | grep -q "^  the agent: the kernel has no event 'sched:s
 
 # Live: of the host and a guest, in one order, by layers.
 case=live
-"$strata" record --live --guest a=unix:a --host=sched:sched_process_exec -e sched:sched_process_exec >shown 2>told &
+"$strata" record --live --guest a=unix:a --event=host:sched:sched_process_exec -e sched:sched_process_exec >shown 2>told &
 pid=$!
 wait_for "$(traces a) || ! kill -0 $pid 2>/dev/null"
 # The host says nothing when it is traced: something is run until it is shown.
@@ -147,7 +147,7 @@ try:
 except OSError as error:
     print("the progress line is not tested, there are no terminals:", error)
     sys.exit(0)
-record = subprocess.Popen([sys.argv[1], "record", "-o", "shown-progress", "--guest", "a=unix:a", "--host=sched:*",
+record = subprocess.Popen([sys.argv[1], "record", "-o", "shown-progress", "--guest", "a=unix:a", "--event=host:sched:*",
                            "-e", "sched:*"], stderr=theirs, stdout=subprocess.DEVNULL)
 os.close(theirs)
 got = b""

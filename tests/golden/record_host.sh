@@ -17,7 +17,7 @@ case="no agent"
 mkdir alone
 cp "$strata" alone
 status=0
-PATH=/usr/bin:/bin alone/strata record -o trace --host=sched -- touch ran >out 2>told || status=$?
+PATH=/usr/bin:/bin alone/strata record -o trace --event=host:sched -- touch ran >out 2>told || status=$?
 [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
 grep -q "cannot run 'strata-agent': No such file or directory; it belongs beside strata" told || fail "$(cat told)"
 [ ! -e trace ] && [ ! -e ran ] || fail "something is left: $(ls)"
@@ -32,7 +32,7 @@ else
 fi
 if [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; then
     status=0
-    $as_nobody "$strata" record -o forbidden --host=sched -- touch ran >out 2>told || status=$?
+    $as_nobody "$strata" record -o forbidden --event=host:sched -- touch ran >out 2>told || status=$?
     [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
     grep -q "the host's kernel cannot be recorded: .*trac.*; \(run \)*as root" told || fail "$(cat told)"
     [ ! -e forbidden ] && [ ! -e ran ] || fail "something is left: $(ls)"
@@ -53,7 +53,7 @@ if { [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; } && command -v qemu-s
     # A misspelt event is not a matter of permission.
     if [ "$(id -u)" -eq 0 ] && [ -d $instances ]; then
         status=0
-        "$strata" record -o nosuch --host='shced:*' -- qemu-system-x86_64 -M none -display none >out 2>told || status=$?
+        "$strata" record -o nosuch --event='host:shced:*' -- qemu-system-x86_64 -M none -display none >out 2>told || status=$?
         [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
         grep -qF "did you mean 'sched:*'" told && [ ! -e nosuch ] || fail "$(cat told)"
     fi
@@ -87,7 +87,7 @@ for agent in $(pgrep -P $PPID); do
     cat "$1"/strata-agent-$agent-*/buffer_size_kb 2>&3 || :
 done
 END
-"$strata" record -o sized --host=sched:sched_process_exec --buffer-size=1M -- \
+"$strata" record -o sized --event=host:sched:sched_process_exec --buffer-size=1M -- \
     sh sizes.sh $instances >sizes 2>told 3>/dev/null || fail "$(cat told)"
 # The kernel rounds up to its pages.
 [ "$(sort -nu sizes | tr '\n' ' ' | awk 'NF == 1 && $1 >= 1024 && $1 < 1100')" ] || fail "the buffers have $(cat sizes)"
@@ -98,7 +98,7 @@ case="full disk"
 mkdir small
 if mount -t tmpfs -o size=2M none small 2>told; then
     status=0
-    "$strata" record -o small/trace --host='sched:*' -- \
+    "$strata" record -o small/trace --event='host:sched:*' -- \
         sh -c 'until [ "$(df --output=avail small | tail -n 1)" -lt 300 ]; do :; done
             for i in $(seq 300); do sh -c :; done' >out 2>told || status=$?
     [ $status -eq 1 ] && grep -q 'cannot write its pages: No space left' told || fail "exit status $status: $(cat told)"
@@ -112,7 +112,7 @@ fi
 
 # Where its agent does not send the rest, that is what is said, not that a guest did not.
 case="cut off"
-"$strata" record -o cut --host=sched:sched_process_fork >out 2>told &
+"$strata" record -o cut --event=host:sched:sched_process_fork >out 2>told &
 pid=$!
 wait_for '[ -s cut/trace.json ]' || fail "$(cat told)"
 for child in $(cat /proc/$pid/task/$pid/children); do
@@ -129,7 +129,7 @@ grep -q 'was ended before the agent of the host.s kernel had sent the rest' told
 
 # An idle recording does not wake the machine: while nothing comes, neither strata nor its agent runs by short timers.
 case=idle
-"$strata" record -o idle --host=sched:sched_kthread_stop >out 2>told &
+"$strata" record -o idle --event=host:sched:sched_kthread_stop >out 2>told &
 pid=$!
 wait_for '[ -s idle/trace.json ]' || fail "$(cat told)"
 python3 - $pid <<'EOF' || fail "an idle recording wakes up too often: $(cat told)"
@@ -179,7 +179,7 @@ check_stated_files idle || fail "trace.json: $(cat idle/trace.json)"
 
 # In the kernel's trace the program begins before its first event and ends after its last, within the stated errors.
 case=timeline
-"$strata" record -o trace --host=sched:sched_process_exec,sched:sched_process_exit -- "$EMIT" 600 1 >out 2>told ||
+"$strata" record -o trace --event=host:sched:sched_process_exec,host:sched:sched_process_exit -- "$EMIT" 600 1 >out 2>told ||
     fail "$(cat told)"
 grep -q '^  host  *[1-9][0-9]* events, 0 lost' told && ! grep -q 'seconds were recorded' told || fail "$(cat told)"
 "$strata" report --format json trace >shown || fail report
@@ -211,7 +211,7 @@ EOF
 case=for
 for events in '' sched:sched_process_exec; do
     rm -rf for
-    "$strata" record -o for --for exits,sched --host${events:+=$events} -- "$EMIT" 600 1 >out 2>told || fail "$(cat told)"
+    "$strata" record -o for --for exits,sched --host ${events:+-e host:$events} -- "$EMIT" 600 1 >out 2>told || fail "$(cat told)"
     "$strata" report --format json --layer host for | sed 's/.*"event":"\([^"]*\)".*/\1/' | sort -u >seen
     grep -qx sched_switch seen && grep -qx sched_waking seen && grep -qx sched_process_exit seen || fail "missing: $(cat seen)"
     ! grep -qvE '^(kvm_.*|sched_(switch|waking|wakeup_new|migrate_task|process_exit|process_exec))$' seen || fail "others: $(cat seen)"
@@ -226,22 +226,22 @@ grep -q "invalid analysis 'exit' (they are exits, sched, io and irq)" told || fa
 # A recording of the kernel beside any command is one; what the command did not emit is not an error.
 case=command
 status=0
-"$strata" record -o command --host=sched:sched_process_exec -- sh -c 'env true; exit 4' >out 2>told || status=$?
+"$strata" record -o command --event=host:sched:sched_process_exec -- sh -c 'env true; exit 4' >out 2>told || status=$?
 [ $status -eq 4 ] || fail "exit status $status: $(cat told)"
-"$strata" record -o command0 --host=sched:sched_process_exec -- env true >out 2>told || fail "$(cat told)"
+"$strata" record -o command0 --event=host:sched:sched_process_exec -- env true >out 2>told || fail "$(cat told)"
 grep -q '^  host  *[1-9][0-9]* events' told || fail "$(cat told)"
 ! grep -q 'nothing was recorded' told || fail "$(cat told)"
 "$strata" report command0 >shown 2>told || fail "$(cat told)"
 grep -q sched_process_exec shown || fail "$(cat shown)"
 # Events of the program that were asked for and did not come are worth a word.
-"$strata" record -o asked -e 'emti_*' --host=sched:sched_process_exec -- "$EMIT" 60 1 >out 2>told || fail "$(cat told)"
+"$strata" record -o asked -e 'emti_*' --event=host:sched:sched_process_exec -- "$EMIT" 60 1 >out 2>told || fail "$(cat told)"
 grep -q "^strata: only the host kernel was recorded: no event of 'emit' matches 'emti_\*'; did you mean" told ||
     fail "$(cat told)"
 
 # Only what the program does, and not what happens beside.
 case=threads
 (while [ ! -e stop ]; do env true; done) &
-"$strata" record -o threads --host=sched:sched_process_exec --host-threads -- sh -c "env env true; exec '$EMIT' 60 1" \
+"$strata" record -o threads --event=host:sched:sched_process_exec --host-threads -- sh -c "env env true; exec '$EMIT' 60 1" \
     >out 2>told || fail "$(cat told)"
 : >stop
 wait
@@ -253,7 +253,7 @@ case=threads-sched
 cp "$(command -v dash || command -v sh)" beside
 ./beside -c 'while [ ! -e stopped ]; do :; done' &
 ./beside -c 'while [ ! -e stopped ]; do :; done' &
-"$strata" record -o filtered --host='sched:*' --host-threads -- sh -c 'i=0; while [ $i -lt 200 ]; do true | cat; i=$((i + 1)); done' \
+"$strata" record -o filtered --event='host:sched:*' --host-threads -- sh -c 'i=0; while [ $i -lt 200 ]; do true | cat; i=$((i + 1)); done' \
     >out 2>told || fail "$(cat told)"
 : >stopped
 wait
@@ -270,19 +270,19 @@ grep -q 'record without --host-threads' shown || fail "$(cat shown)"
 # What ends in interrupts mostly ends while another thread runs.
 case=threads-io
 warning='^strata: .*--host-threads: requests to disks end in interrupts.*record without --host-threads$'
-for events in block:block_rq_complete,sched:sched_process_exec block_rq_issue,sched:sched_process_exec; do
-    "$strata" record -o requests --host="$events" --host-threads -- true >out 2>told || fail "$(cat told)"
+for events in host:block:block_rq_complete,host:sched:sched_process_exec host:block_rq_issue,host:sched:sched_process_exec; do
+    "$strata" record -o requests --event="$events" --host-threads -- true >out 2>told || fail "$(cat told)"
     grep -q "$warning" told || fail "$events: $(cat told)"
     rm -rf requests
 done
-"$strata" record -o requests --host=sched:sched_process_exec --host-threads -- true >out 2>told || fail "$(cat told)"
+"$strata" record -o requests --event=host:sched:sched_process_exec --host-threads -- true >out 2>told || fail "$(cat told)"
 ! grep -q "$warning" told || fail "for other events: $(cat told)"
 
 # So are events that it does not have; the nearest are named.
 case=nosuch
 for given in nosuch:* shced:* sched:shced_switch; do
     status=0
-    "$strata" record -o nosuch --host="$given" -- touch ran >out 2>told || status=$?
+    "$strata" record -o nosuch --event=host:"$given" -- touch ran >out 2>told || status=$?
     [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
     grep -qF "the host's kernel cannot be recorded: the agent: the kernel has no event '$given'" told || fail "$(cat told)"
     [ "$(grep -c "no event" told)" -eq 1 ] || fail "more than once: $(cat told)"
@@ -296,7 +296,7 @@ done
 # Events beyond --max-size are a loss, which is reported.
 case=max-size
 status=0
-"$strata" record --strict -o full --max-size 64K --host='sched:*,timer:*' -- \
+"$strata" record --strict -o full --max-size 64K --event='host:sched:*,host:timer:*' -- \
     sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done' >out 2>told || status=$?
 [ $status -eq 3 ] || fail "exit status $status: $(cat told)"
 grep -q '^  host  *--max-size is reached: ' told || fail "$(cat told)"
@@ -307,7 +307,7 @@ grep -q '^  host  *--max-size is reached: ' told || fail "$(cat told)"
 for signal in TERM KILL; do
     case=SIG$signal
     rm -rf trace
-    "$strata" record -o trace --host=sched:sched_process_fork -- "$VICTIM" run counters 1 0 500 >out 2>told &
+    "$strata" record -o trace --event=host:sched:sched_process_fork -- "$VICTIM" run counters 1 0 500 >out 2>told &
     pid=$!
     wait_for '[ -s trace/program/stream-0 ] && grep -qs "\"pid\": " trace/trace.json'
     agent=

@@ -73,15 +73,15 @@ start() {
     for other in $beside; do
         case $other in
         host)
-            set -- "$@" --host="${of_host:-sched:sched_process_exec}"
+            set -- "$@" --event=host:"${of_host:-sched:sched_process_exec}"
             sources="$sources host"
             ;;
         guests)
-            set -- "$@" --guest=a="$work/a" --guest b=unix:b --guest-event=sched:sched_process_exec
+            set -- "$@" --guest=a="$work/a" --guest b=unix:b --event=guest:sched:sched_process_exec
             sources="$sources a b"
             ;;
         own) # the guest of the attached QEMU, and others that have no name
-            set -- "$@" --guest=sched:sched_process_exec --guest="$work/a" --guest-event=sched:sched_process_exec
+            set -- "$@" --guest --guest="$work/a" --event=guest:sched:sched_process_exec
             sources="$sources guest guest2"
             ;;
         percpu)
@@ -327,9 +327,9 @@ refuses 2 "excludes --attach" --attach -- touch ran
 refuses 2 "two guests are called a" --guest=a=/x --guest=a=/y --attach "$program"
 refuses 2 "--guest without an endpoint is for QEMU" --guest --attach "$program"
 refuses 2 "--event switches no events of a program that runs" -e '*' --attach "$program"
-refuses 2 "--event does not say whose events" -e '*' --percpu x --attach "$program"
+refuses 2 "--event='*' does not say whose events" -e '*' --percpu x --attach "$program"
 refuses 2 "--host-threads requires --host" --host-threads -- touch ran
-refuses 2 "--guest-event requires --guest=ENDPOINT" --guest-event='sched:*' -- touch ran
+refuses 2 "--guest without an endpoint is for QEMU" --event='guest:sched:*' -- touch ran
 refuses 2 "--buffer-size requires --guest, --host, --xen or --percpu" --buffer-size=1M -- touch ran
 refuses 2 "--keep-in-memory requires --xen or --percpu" --keep-in-memory=1M --host -- touch ran
 refuses 2 "--keep-in-memory is too large" --keep-in-memory=9223372036854775808 --percpu none

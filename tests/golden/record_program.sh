@@ -186,7 +186,7 @@ grep -q 'directory is not empty' told || fail "$(cat told)"
 expect 2 "$strata" record -o none --
 expect 2 "$strata" record -o none --attach -- true
 expect 2 "$strata" record -o none --xen -e sched -- true
-grep -q -e "--event does not say whose events" told || fail "$(cat told)"
+grep -qF -e "--event='sched' does not say whose events" told || fail "$(cat told)"
 expect 2 "$strata" record -o none true
 nothing_left
 

@@ -69,7 +69,7 @@ if can_trace_kernel; then
     until [ $tries -eq 0 ]; do
         tries=$((tries - 1))
         rm -rf kernel seen-before seen-held run/strata-record-*
-        "$strata" record -o kernel --flight=60s --restart --host=sched:sched_process_exec >out 2>err &
+        "$strata" record -o kernel --flight=60s --restart --event=host:sched:sched_process_exec >out 2>err &
         pid=$!
         pids="$pids $pid"
         wait_for '"$strata" report kernel >report 2>&1 || ! kill -0 $pid 2>/dev/null' # it has the formats of events
@@ -84,7 +84,7 @@ if can_trace_kernel; then
         kill -KILL "$agent" $pid
         wait $pid || :
         wait_for '! kill -0 $agent 2>/dev/null || grep -q "^State:.Z" /proc/$agent/status'
-        "$strata" record -o kernel --restart --host=sched:sched_process_exec -t 0.1 >out 2>err || fail "$(cat out err)"
+        "$strata" record -o kernel --restart --event=host:sched:sched_process_exec -t 0.1 >out 2>err || fail "$(cat out err)"
         name=$(kept kernel)
         "$strata" report --source=host "kernel/snapshots/$name" >report 2>errors || fail "$(cat errors)"
         [ "$(grep -c "filename=./seen-before " report)" -ne 1 ] || [ "$(grep -c "filename=./seen-held " report)" -ne 1 ] || break
@@ -92,7 +92,7 @@ if can_trace_kernel; then
     done
     # An agent of another test that looks at it at the same time keeps it busy; the next one removes it.
     wait_for '[ -z "$(ls /sys/kernel/tracing/instances | grep -- "-$agent-")" ] ||
-        ! "$strata" record -o sweep-$(date +%N) --host=sched:sched_process_exec -t 0.1 >out 2>err'
+        ! "$strata" record -o sweep-$(date +%N) --event=host:sched:sched_process_exec -t 0.1 >out 2>err'
     [ -z "$(ls /sys/kernel/tracing/instances | grep -- "-$agent-")" ] || fail "its instance is left: $(cat out err)"
 else
     skipped="$skipped; $no_kernel"

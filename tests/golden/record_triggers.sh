@@ -161,7 +161,7 @@ manifest '.trigger == "signal USR1" and .also == null'
 
 # A guest whose agent has not connected may have the event.
 case='events of a guest to come'
-program later --guest vm="$work/nobody" --guest-event sched --on sched_switch --on 'emit_ints{evnt == 7}'
+program later --guest vm="$work/nobody" --event guest:sched --on sched_switch --on 'emit_ints{evnt == 7}'
 wait_for 'grep -q "has no argument" err'
 ! grep -q 'no source records' err || fail "$(cat err)"
 : >later.go

@@ -57,7 +57,7 @@ says 2 "strata record: process $vmm1 (kvm-guest) runs virtual machines of KVM an
     --attach -o trace $vmm1
 says 2 "strata record: --guest without an endpoint is for QEMU; process $vmm1 is kvm-guest: use --guest=ENDPOINT (example: --guest=vsock:3)" \
     --attach --host --guest -o trace $vmm1
-says 2 "strata record: --event switches no events of process $vmm1 (kvm-guest): use --host=EVENTS and --guest-event" \
+says 2 "strata record: --event switches no events of process $vmm1 (kvm-guest): name the layer, --event=host:EVENT or guest:EVENT" \
     --attach --host -e blk -o trace $vmm1
 if ! can_trace_kernel; then
     echo "record_vmm: SKIPPED in part: $no_kernel" >&2
@@ -68,7 +68,7 @@ fi
 case=one
 begin() {
     rm -rf trace
-    "$strata" record --attach --host=kvm:*,sched:sched_switch -o trace "$@" >out 2>told &
+    "$strata" record --attach --event=host:kvm:*,host:sched:sched_switch -o trace "$@" >out 2>told &
     recorder=$!
     wait_for '[ -s trace/trace.json ] || ! kill -0 $recorder 2>/dev/null'
     kill -0 $recorder || fail "$(cat told)"

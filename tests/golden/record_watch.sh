@@ -59,7 +59,7 @@ cpu=$(taskset -c -p $$ | sed 's/.*: *//; s/[-,].*//') # one that this test may u
 
 case=host
 "$strata" record -o trace --flight=60s --after 0 --snapshots-per-hour 3600 \
-    --host=sched:sched_process_exec,sched:sched_process_exit,sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new \
+    --event=host:sched:sched_process_exec,host:sched:sched_process_exit,host:sched:sched_switch,host:sched:sched_waking,host:sched:sched_wakeup_new \
     --on "host:$event" --on "latency $pair" --on "runnable spins > 25% for 400ms" --on sched_swich \
     --on 'latency sched_switch(nothing) -> sched_switch(nothing) > 1ms' --on 'guest:oom_kill' -- \
     "$EMIT" -q -w go 1000 1 >out 2>err &
@@ -126,7 +126,7 @@ qemu=$(command -v qemu-system-x86_64) || {
     head -c 14 /dev/zero
 } >spin.bin
 "$strata" record -o vm --flight=60s --after 0 --on 'stolen vcpu > 20% for 500ms' \
-    --host=sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new -- \
+    --event=host:sched:sched_switch,host:sched:sched_waking,host:sched:sched_wakeup_new -- \
     "$qemu" -accel tcg -m 16 -bios spin.bin -nodefaults -display none >out 2>err &
 pid=$!
 pids="$pids $pid"

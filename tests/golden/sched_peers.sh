@@ -81,10 +81,10 @@ perf record -q -a -m 2048 -e sched:sched_switch -e sched:sched_wakeup -e sched:s
 if [ -n "$perf" ]; then
     perf record -q -a -m 2048 -e sched:sched_switch -e sched:sched_wakeup -e sched:sched_wakeup_new \
         -e sched:sched_stat_runtime -o perf.data -- \
-        "$strata" record -o trace --host=$events -- python3 load.py >out 2>told || fail "$(cat told)"
+        "$strata" record -o trace --event=host:$(echo $events | sed s/,/,host:/g) -- python3 load.py >out 2>told || fail "$(cat told)"
 else
     skip "perf cannot record the scheduler of this machine"
-    "$strata" record -o trace --host=$events -- python3 load.py >out 2>told || fail "$(cat told)"
+    "$strata" record -o trace --event=host:$(echo $events | sed s/,/,host:/g) -- python3 load.py >out 2>told || fail "$(cat told)"
 fi
 uncounted >>uncounted
 "$strata" sched -f json trace >rows 2>err || fail "$(cat err)"

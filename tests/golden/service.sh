@@ -156,7 +156,7 @@ elif ! can_trace_kernel; then
 elif ! as_service "$strata" --version >/dev/null 2>told; then
     skipped="$skipped; capabilities: $(tail -n 1 told)"
 else
-    as_service "$strata" record --host=sched:sched_switch -o host -t 0.1 >out 2>err || fail "$(cat out err)"
+    as_service "$strata" record --event=host:sched:sched_switch -o host -t 0.1 >out 2>err || fail "$(cat out err)"
     "$strata" report --limit 1 host | grep -q sched_switch || fail "nothing of the kernel: $(cat out err)"
     if [ "$qemu" ]; then
         mkdir -m 700 private

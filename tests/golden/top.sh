@@ -143,7 +143,7 @@ if ! can_trace_kernel; then
     exit 0
 fi
 case=kernel
-"$strata" record -o kernel --flight=20s,50M --host=sched >out 2>told &
+"$strata" record -o kernel --flight=20s,50M --event=host:sched >out 2>told &
 kernel=$!
 wait_for '[ -S kernel/control.sock ] && [ -e kernel/trace.json ]'
 # A busy machine may give the recorder no CPU in such a window: then in another one.

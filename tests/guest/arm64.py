@@ -37,7 +37,7 @@ def record(strata, work):
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     guest = Machine(f"{work}/kernel", f"{work}/initramfs", folder(work, "machine"), has_agent=False, kind=machine.ARM64,
-                    prefix=[strata, "record", "-o", out, "-e", "pl031_read,runstate_set", "--guest", "sched:*,irq:*", "--"])
+                    prefix=[strata, "record", "-o", out, "-e", "pl031_read,runstate_set", "-e", "guest:sched:*,guest:irq:*", "--"])
     try:
         agent = Agent(guest)
         instance = traced(guest, out, guest.qemu)

@@ -16,7 +16,7 @@ class Collect:
         self.folder = f"{folder}/trace"
         self.log = f"{folder}/collect.log"
         command = [run.strata, "collect", f"--output={self.folder}", *options,
-                   f"--port=guest={port or os.path.join(run.guest.folder, 'agent')}"]
+                   f"guest={port or os.path.join(run.guest.folder, 'agent')}"]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)

@@ -167,7 +167,7 @@ def record_flight(run):
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("flight-machine"), has_agent=False,
                     prefix=[run.strata, "record", "--flight=60s", "-o", out, "-e", "runstate_set", "--for", "io",
                             "--on", HANGS, "--after=0.5", "--snapshots-per-hour=3600",
-                            "--host=sched:sched_switch", "--guest", "sched:*", "--"],
+                            "--event=host:sched:sched_switch", "-e", "guest:sched:*", "--"],
                     options=["-drive", f"if=none,id=disk,file={disk},format=raw", "-device", "virtio-blk-pci,id=vda,drive=disk"])
     try:
         monitor = Monitor(guest)

@@ -16,7 +16,7 @@ def recorded_machine(run, name, **arguments):
     """A machine, by `strata record` into the folder of that NAME."""
     out = os.path.join(run.folder(name), "trace")
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder(f"{name}-machine"), has_agent=False,
-                    prefix=[run.strata, "record", "-o", out, "-e", "runstate_set,virtio_console_*", "--guest", "sched:*", "--"],
+                    prefix=[run.strata, "record", "-o", out, "-e", "runstate_set,virtio_console_*", "-e", "guest:sched:*", "--"],
                     **arguments)
     return guest, out
 

@@ -48,7 +48,7 @@ def record_vm(run):
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("record-machine"), has_agent=False, prefix=[
-        run.strata, "record", "-o", out, "-e", "virtio_console_*,runstate_set,serial_write", "--guest", "sched:*,irq:*", "--"],
+        run.strata, "record", "-o", out, "-e", "virtio_console_*,runstate_set,serial_write", "-e", "guest:sched:*,guest:irq:*", "--"],
         options=["-serial", "null"])
     try:
         # The agent may come at any time.
@@ -104,7 +104,7 @@ def record_killed_agent(run):
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("killed-agent-machine"), has_agent=False, prefix=[
-        run.strata, "record", "-o", out, "-e", "runstate_set", "--guest", "sched:*", "--"], options=["-serial", "null"])
+        run.strata, "record", "-o", out, "-e", "runstate_set", "-e", "guest:sched:*", "--"], options=["-serial", "null"])
     try:
         first = Agent(guest)
         instance = traced(guest, out, guest.qemu)
@@ -144,7 +144,7 @@ def record_attached(run):
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     with open(os.path.join(run.folder("attached-said"), "said"), "w+b") as said:
         recorder = subprocess.Popen(
-            [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--guest=sched:*", str(guest.qemu.pid)],
+            [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--event=guest:sched:*", str(guest.qemu.pid)],
             stdout=said, stderr=said, env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
         try:
             agent = Agent(guest)
@@ -197,7 +197,7 @@ def record_refused(run):
 
     with open(said, "wb") as file:
         recorder = subprocess.Popen(
-            [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--guest=nosuch:event", str(guest.qemu.pid)],
+            [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--event=guest:nosuch:event", str(guest.qemu.pid)],
             stdout=file, stderr=file, env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
     try:
         wait_until(lambda: "guest" in status(), "the guest has no row")
@@ -272,7 +272,7 @@ def record_added_port(run):
         out = os.path.join(folder, name)
         with open(out + ".said", "w+b") as said:
             recorder = subprocess.Popen(
-                [run.strata, "record", "--attach", "-o", out, "-e", "runstate_set", "--guest=sched:*", str(guest.qemu.pid)],
+                [run.strata, "record", "--attach", "-o", out, "-e", "runstate_set", "--event=guest:sched:*", str(guest.qemu.pid)],
                 stdout=said, stderr=said, env=environment)
             try:
                 former = instance = traced(guest, out, recorder, former)

@@ -106,7 +106,7 @@ def record_states(run):
     make_qcow2(f"{folder}/added-disk")
     guest = Machine(
         f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("states-machine"), has_agent=False,
-        prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "--guest", "sched:*", "--"],
+        prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "-e", "guest:sched:*", "--"],
         options=["-smp", f"cpus={CPUS},sockets={CPUS + 1},maxcpus={CPUS + 1}", "-device", "pcie-root-port,id=root1,chassis=1",
                  "-blockdev", f"qcow2,node-name=disk,file.driver=file,file.filename={folder}/disk",
                  "-device", "virtio-blk-pci,drive=disk"])
@@ -171,7 +171,7 @@ def record_reset(run):
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("reset-machine"), has_agent=False,
-                    prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "--guest", "sched:*", "--"],
+                    prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "-e", "guest:sched:*", "--"],
                     options=["-action", "reboot=reset"])
     try:
         monitor = Monitor(guest)

@@ -242,7 +242,7 @@ def connection_cut(run):
 def filtered(run):
     """Only what a filter of the kernel's lets through, and a glob means."""
     agent = Agent(run.guest)
-    collect = Collect(run, run.folder("filtered"), "--event=task:*", "--filter=sched:sched_process_fork=parent_comm == 'nobody'")
+    collect = Collect(run, run.folder("filtered"), "--event=task:*,sched:sched_process_fork{parent_comm == 'nobody'}")
     run.guest.run("guest-tool forks 0 100")
     names = {item.name for item in events.report(run.strata, collect.stop())}
     expect("task_newtask" in names and "sched_process_fork" not in names, names)

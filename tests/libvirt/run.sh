@@ -492,7 +492,7 @@ else
         <cmdline>console=ttyS0 panic=-1</cmdline>"
     wait_for 'grep -qs "Linux version" $console'
     wait_for 'grep -q "guest: ready" $console'
-    begin linux --guest=sched:sched_switch --libvirt linux
+    begin linux --event=guest:sched:sched_switch --libvirt linux
     wait_for 'find trace/guest-guest -name "*.raw" -size +0 2>/dev/null | grep -q . || ! kill -0 $pid'
     pause linux 1
     end TERM

@@ -175,8 +175,8 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     if (n > 0)
         snprintf(item->name, sizeof item->name, "percpu-%u", n + 1);
     added.userdata = item;
-    r = choose(&plan->buffers, &plan->events, name ? &none : &plan->needs.xen, &item->choice,
-               &error);
+    r = choose(&plan->buffers, &plan->chosen.buffers.patterns, name ? &none : &plan->needs.xen,
+               &item->choice, &error);
     if (r < 0) {
         cli_print_error(&error);
         status = r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;

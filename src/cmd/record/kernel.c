@@ -177,7 +177,7 @@ int record_host_add(struct record_run *run)
     host = calloc(1, sizeof *host);
     if (!host)
         return cli_no_memory();
-    r = plan_kernel_make(plan, true, &host->kernel, &error);
+    r = plan_kernel_make(plan, true, &host->kernel);
     if (r >= 0 && plan->host_threads)
         warn_of_requests(&host->kernel.trace);
     settings.config.trace = &host->kernel.trace;

@@ -57,7 +57,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 int record_live_add(struct record_run *run)
 {
     const struct record_plan *plan = run->plan;
-    unsigned n_guests = plan_guest_list_n(run->guests), n = n_guests + (plan->host != NULL);
+    unsigned n_guests = plan_guest_list_n(run->guests), n = n_guests + plan->host;
     struct record_item item = {.sum_up = sum_up, .free = free};
     struct live_viewer_settings settings = {
         .n = n,

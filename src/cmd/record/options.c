@@ -179,9 +179,6 @@ const struct cli_option record_guest_options[] = {
          "socket itself, as under libvirt, and for TCP."},
     {OPTION_STRING, 0, "kvm-files", "DIR", "KVM's directory in debugfs", MEMBER(kvm_files),
      .default_text = GUEST_KVM_ROOT},
-    {OPTION_STRINGS, 0, "filter", "GLOB=FILTER",
-     "record events that match GLOB only if FILTER holds", MEMBER(filters),
-     .page = "FILTER is in the kernel's filter language: 'sched:sched_switch=prev_pid == 1'."},
     {OPTION_STRING, 0, "clock", "NAME", "set the trace clock: x86-tsc, mono, ...", MEMBER(clock),
      .default_text = "the best that the guest has",
      .page = "NAME is the kernel's name for the clock. The best is 'x86-tsc', then 'mono_raw'."},
@@ -204,6 +201,7 @@ const struct cli_option record_guest_options[] = {
              "guest during the same boot, by 'cp -r /sys/kernel/tracing/events COPY', and copy the "
              "files trace_clock, saved_cmdlines and printk_formats as well."},
     {OPTION_RENAMED, 0, "kallsyms", "--kernel-symbols"},
+    {OPTION_RENAMED, 0, "filter", "--event='EVENT{CONDITION}'"},
     {OPTION_END},
 };
 

@@ -37,7 +37,7 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
 static int sum_up_nothing(const struct record_run *run, const struct record_item *item)
 {
     const struct programs *programs = program_recorder_programs(item->recorder);
-    const struct strings *events = &run->plan->events;
+    const struct strings *events = &run->plan->chosen.process.patterns;
     bool is_alone = !record_run_has_others(run, item);
     char reason[1000];
 
@@ -101,7 +101,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 static int add(struct record_run *run)
 {
     static const char *const all[] = {"*"};
-    const struct strings *events = &run->plan->events;
+    const struct strings *events = &run->plan->chosen.program;
     const char *const *command = run->subject.qemu.command;
     const char *trace = run->plan->environment.trace;
     bool wants_all = events->n == 0 && (!trace || !*trace);

@@ -28,36 +28,40 @@ static const struct cli_option where[] = {
          "NAME is a file; without a '/', an object of shm_open(3), in /dev/shm. If the file is "
          "missing, the recorder waits for it, 10 seconds or until --time. Several buffers share "
          "the other options."},
-    {OPTION_MAYBES, 0, "guest", "[NAME=]ENDPOINT",
-     "record a guest's kernel, by strata-agent; [=EVENTS]: the guest of the recorded QEMU",
+    {OPTION_MAYBE, 0, "guest", "[NAME=]ENDPOINT",
+     "record a guest's kernel, by strata-agent; without ENDPOINT: the guest of the recorded QEMU",
      offsetof(struct record_plan, guests.words),
      .page =
          "ENDPOINT is the socket or the FIFOs of the guest's virtio-serial port, tcp:HOST:PORT, "
-         "vsock:CID[:PORT], fifo:PATH, which creates the FIFOs, or virtio-trace:DIR. An argument "
-         "with a "
-         "'=' or a '/' is an endpoint. Without NAME, guests are named guest, guest2 and so on, and "
-         "the guest of the recorded QEMU is the first. strata-collect(1) describes endpoints, "
-         "clocks and untrusted guests, and prints the options of QEMU and libvirt that make an "
-         "endpoint. EVENTS are patterns such as 'sched:*,irq:*'; see \"DEFAULT EVENTS\"."},
-    {OPTION_MAYBE, 0, "host", "EVENTS", "also record this host's kernel",
-     offsetof(struct record_plan, host),
+         "vsock:CID[:PORT], fifo:PATH, which creates the FIFOs, or virtio-trace:DIR. A path in the "
+         "current directory needs './' or NAME. Without NAME, guests are named guest, guest2 and "
+         "so on, and the guest of the recorded QEMU is the first. strata-collect(1) describes "
+         "endpoints, clocks and untrusted guests, and prints the options of QEMU and libvirt that "
+         "make an endpoint. For its events, see --event."},
+    {OPTION_FLAG, 0, "host", NULL, "also record this host's kernel",
+     offsetof(struct record_plan, host), .instead = "--event=host:EVENT",
      .page =
          "The recorder has a tracefs instance of its own, which is removed at the end, even if the "
          "recorder is killed. This requires root, or write access to "
          "/sys/kernel/tracing/instances. An event reaches the trace within 2 seconds, with "
-         "--live within 100 ms. For EVENTS, see \"DEFAULT EVENTS\"."},
+         "--live within 100 ms. For its events, see --event."},
     {OPTION_END},
 };
 
 static const struct cli_option event_options[] = {
-    {OPTION_STRINGS, 'e', "event", "EVENTS",
+    {OPTION_STRINGS, 'e', "event", "[LAYER:]EVENT[{CONDITION}]",
      "record these events: names with * and ?; for Xen also classes",
      offsetof(struct record_plan, events),
      .page =
-         "These are events of QEMU, of the program, of Xen or of the buffers. If only guests at "
-         "endpoints "
-         "and the host's kernel are recorded, they are events of the guests. Separate several by "
-         "commas. A pattern that matches no event of QEMU is an error."},
+         "LAYER is vmm (QEMU), program, hypervisor (Xen), guest or host. Without it, these are "
+         "events of QEMU or of the program; if neither is recorded, of Xen or of the buffers; if "
+         "only kernels are recorded, of these. 'guest:' and 'host:' record that kernel also "
+         "without "
+         "--guest and --host. EVENT is NAME or GROUP:NAME. Separate several by commas. A pattern "
+         "that matches no event of QEMU or of a kernel is an error. With CONDITION, an event is "
+         "recorded only if it holds: of a kernel in the kernel's filter language, as in "
+         "'guest:sched:sched_switch{prev_pid == 1}', of a program as in strata-filter(5); QEMU and "
+         "Xen have none. Of a layer without EVENT, see \"DEFAULT EVENTS\"."},
     {OPTION_STRING, 0, "for", "ANALYSIS[,ANALYSIS...]",
      "record the events that exits, sched, io or irq use, at each layer, instead of the default "
      "events",
@@ -65,10 +69,7 @@ static const struct cli_option event_options[] = {
      .page = "Events that other options name are recorded as well. Events that this kernel or QEMU "
              "does not "
              "have are left out."},
-    {OPTION_LIST, 0, "guest-event", "GLOB", "record these events of guests at ENDPOINTs",
-     offsetof(struct record_plan, guests.events),
-     .default_text = "--event if only guests are recorded, else the default events",
-     .requires = "--guest=ENDPOINT"},
+    {OPTION_RENAMED, 0, "guest-event", "--event=guest:EVENT"},
     {OPTION_END},
 };
 

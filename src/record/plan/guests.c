@@ -24,8 +24,7 @@ struct guest_list {
     char key[KEY_MAX];
 };
 
-/* Whether WORD of --guest names an endpoint, and not events, "sched:*,irq:*": no event begins with a digit, nor has a
- * second colon. */
+/* Whether WORD of --guest names an endpoint. */
 static bool is_endpoint(const char *word)
 {
     if (strpbrk(word, "/="))
@@ -35,28 +34,26 @@ static bool is_endpoint(const char *word)
     return strncmp(word, "tcp:", 4) == 0 && strchr(word + 4, ':') && !strchr(word, ',');
 }
 
-int plan_guests_sort(struct plan_guests *guests, const char **ret_events)
+int plan_guests_sort(struct record_plan *plan, struct error *error)
 {
-    for (unsigned i = 0; i < guests->words.n; i++) {
-        const char *word = guests->words.items[i];
+    for (unsigned i = 0; i < plan->guests.words.n; i++) {
+        const char *word = plan->guests.words.items[i];
 
-        if (!is_endpoint(word))
-            *ret_events = word;
-        else if (strings_add(&guests->endpoints, word) < 0)
+        if (!*word)
+            plan->guest = true;
+        else if (!is_endpoint(word))
+            return record_misuse(
+                error, "--guest='%s' is no endpoint; events are given by --event=guest:EVENT",
+                word);
+        else if (strings_add(&plan->guests.endpoints, word) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-static unsigned count_guests(const struct plan_guests *guests)
-{
-    return guests->endpoints.n + guests->ports.n + guests->fifos.n + guests->tcps.n +
-           guests->vsocks.n + guests->olds.n;
-}
-
 bool plan_guests_are_given(const struct plan_guests *guests)
 {
-    return count_guests(guests) > 0;
+    return guests->endpoints.n > 0;
 }
 
 /* ---- Endpoints ---- */
@@ -75,9 +72,7 @@ const char *plan_guest_split(const char *text, unsigned n, char *name, size_t si
     return text;
 }
 
-/* PLACE, as --guest has it. */
-static enum guest_endpoint_kind find_kind(const char *place, const char **ret_place,
-                                          bool *ret_fifos)
+enum guest_endpoint_kind plan_guest_kind(const char *place, const char **ret_place, bool *ret_fifos)
 {
     static const struct {
         const char *prefix;
@@ -148,54 +143,27 @@ static int add_guest(const struct record_plan *plan, struct guest_list *guests, 
     return 0;
 }
 
-/* The guests of STRINGS. IS_ANY: in the spelling of --guest, which names the kind. */
-static int add_guests(const struct record_plan *plan, struct guest_list *guests,
-                      const struct strings *strings, enum guest_endpoint_kind kind, bool fifos,
-                      bool is_any, struct error *error)
-{
-    int r = 0;
-
-    for (unsigned i = 0; r >= 0 && i < strings->n; i++) {
-        unsigned n = guests->list.n;
-        const char *place = plan_guest_split(strings->items[i], n + (plan->guest != NULL),
-                                             guests->names[n], sizeof *guests->names);
-
-        if (is_any)
-            kind = find_kind(place, &place, &fifos);
-        r = add_guest(plan, guests, place, kind, fifos, error);
-    }
-    return r;
-}
-
 static int add_all(const struct record_plan *plan, struct guest_list *guests, struct error *error)
 {
-    const struct plan_guests *g = &plan->guests;
-    const struct {
-        const struct strings *strings;
-        enum guest_endpoint_kind kind;
-        bool fifos, is_any;
-    } lists[] = {
-        {&g->endpoints, ENDPOINT_PORT, false, true},
-        {&g->ports, ENDPOINT_PORT, false, false},
-        {&g->fifos, ENDPOINT_PORT, true, false},
-        {&g->tcps, ENDPOINT_TCP, false, false},
-        {&g->vsocks, ENDPOINT_VSOCK, false, false},
-        {&g->olds, ENDPOINT_VIRTIO_TRACE, false, false},
-    };
-    unsigned n = count_guests(g);
+    const struct strings *endpoints = &plan->guests.endpoints;
     int r = 0;
 
-    if (n > GUESTS_MAX)
+    if (endpoints->n > GUESTS_MAX)
         return record_misuse(error, "more than %u guests", GUESTS_MAX);
-    guests->list.configs = calloc(n, sizeof *guests->list.configs);
-    guests->names = calloc(n, sizeof *guests->names);
+    guests->list.configs = calloc(endpoints->n, sizeof *guests->list.configs);
+    guests->names = calloc(endpoints->n, sizeof *guests->names);
     if (!guests->list.configs || !guests->names)
         return -ENOMEM;
-    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(lists); i++)
-        r = add_guests(plan, guests, lists[i].strings, lists[i].kind, lists[i].fifos,
-                       lists[i].is_any, error);
+    for (unsigned i = 0; r >= 0 && i < endpoints->n; i++) {
+        const char *place = plan_guest_split(endpoints->items[i], i + plan->guest, guests->names[i],
+                                             sizeof *guests->names);
+        bool fifos;
+        enum guest_endpoint_kind kind = plan_guest_kind(place, &place, &fifos);
+
+        r = add_guest(plan, guests, place, kind, fifos, error);
+    }
     for (unsigned i = 0; i < guests->list.n; i++)
-        guests->list.configs[i].n_guests = guests->list.n + (plan->guest != NULL);
+        guests->list.configs[i].n_guests = guests->list.n + plan->guest;
     return r;
 }
 
@@ -251,47 +219,6 @@ static int read_key(const char *path, char *key, size_t *ret_size, struct error 
     return 0;
 }
 
-/* Events of guests: of an option for these alone; of --event where nothing else is recorded that has such; else what is
- * usual. */
-static const char *const *choose_events(const struct record_plan *plan, unsigned *ret_n)
-{
-    const struct plan_guests *guests = &plan->guests;
-    bool is_alone = plan->kind == RECORD_BESIDE && !record_plan_has_buffers(plan);
-    const struct strings *given =
-        guests->events.n > 0 || !is_alone ? &guests->events : &plan->events;
-
-    *ret_n = given->n;
-    if (given->n + guests->filters.n > 0)
-        return given->items;
-    return plan_kernel_usual(false, ret_n);
-}
-
-/* The events and filters that are asked for; the strings of the latter are cut in two. */
-static int make_events(const struct record_plan *plan, struct guest_list *guests,
-                       struct error *error)
-{
-    const struct strings *filters = &plan->guests.filters;
-    unsigned n;
-    const char *const *patterns = choose_events(plan, &n);
-
-    guests->events = calloc(n + filters->n + 1, sizeof *guests->events);
-    if (!guests->events)
-        return -ENOMEM;
-    for (unsigned i = 0; i < n; i++)
-        guests->events[i] = (struct guest_event){patterns[i], ""};
-    for (unsigned i = 0; i < filters->n; i++) {
-        char *equals = strchr(filters->items[i], '=');
-
-        if (!equals || equals[1] == '\0')
-            return record_misuse(error, "--filter requires GLOB=FILTER, as in 'irq:*=irq > 8'");
-        guests->events[n + i] = (struct guest_event){filters->items[i], equals + 1};
-        *equals = '\0';
-    }
-    guests->trace.events = guests->events;
-    guests->trace.n_events = n + filters->n;
-    return 0;
-}
-
 static int make_trace(const struct record_plan *plan, struct guest_list *guests,
                       struct error *error)
 {
@@ -325,7 +252,9 @@ static int make_trace(const struct record_plan *plan, struct guest_list *guests,
         trace->wants |= PROTO_WANT_LIVE;
     if (g->kallsyms)
         trace->wants |= PROTO_WANT_KALLSYMS;
-    return make_events(plan, guests, error);
+    r = plan_kernel_events(plan, false, &guests->events, &trace->n_events);
+    trace->events = guests->events;
+    return r;
 }
 
 int plan_guest_list_new(const struct record_plan *plan, pid_t vmm, struct plan_guest_list **ret,

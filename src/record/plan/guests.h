@@ -12,9 +12,8 @@ struct plan_guest_list {
     unsigned n;
 };
 
-/* Sorts the words of --guest: what has a '/' or a '=' is an endpoint; else it is events, and *RET_EVENTS, as far as
- * there are any. -ENOMEM. */
-int plan_guests_sort(struct plan_guests *guests, const char **ret_events);
+/* Sorts the words of --guest: endpoints, and the guest of the recorded QEMU. */
+int plan_guests_sort(struct record_plan *plan, struct error *error);
 /* Whether there are any endpoints. */
 bool plan_guests_are_given(const struct plan_guests *guests);
 /* Reads the key, and makes FIFOs where they are missing. VMM: the process of the virtual machine that a single guest is of; 0: not
@@ -24,5 +23,8 @@ int plan_guest_list_new(const struct record_plan *plan, pid_t vmm, struct plan_g
 void plan_guest_list_free(struct plan_guest_list *list);
 unsigned plan_guest_list_n(const struct plan_guest_list *list);
 
+/* The kind of PLACE, an endpoint without its name; *RET_PLACE: without its kind; *RET_FIFOS: two FIFOs, not a socket. */
+enum guest_endpoint_kind plan_guest_kind(const char *place, const char **ret_place,
+                                         bool *ret_fifos);
 /* The name of the first guest of TEXT, "NAME=ENDPOINT", into NAME; returns the endpoint. N: how many there were before. */
 const char *plan_guest_split(const char *text, unsigned n, char *name, size_t size);

@@ -54,38 +54,43 @@ const char *const *plan_kernel_usual(bool is_host, unsigned *ret_n)
     return usual;
 }
 
-int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_kernel *ret,
-                     struct error *error)
+int plan_kernel_events(const struct record_plan *plan, bool is_host, struct guest_event **ret,
+                       uint32_t *ret_n)
 {
-    const char *given = is_host ? plan->host : plan->guest;
-    const struct strings *needed = is_host ? &plan->needs.host : &plan->needs.guest;
+    const struct plan_event_list *chosen = is_host ? &plan->chosen.host : &plan->chosen.guest;
+    /* Those that guests need are among the chosen. */
+    const struct strings *needed = is_host ? &plan->needs.host : NULL;
+    unsigned n_more = needed ? needed->n : 0, n = chosen->patterns.n;
+    const char *const *more = n_more + n == 0 ? plan_kernel_usual(is_host, &n_more)
+                              : needed        ? needed->items
+                                              : NULL;
+    _cleanup_(closep) int events = is_host ? open_events() : -1;
+    struct guest_event *items = calloc(MAX(n + n_more, 1u), sizeof *items);
+
+    if (!items)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++)
+        items[i] = (struct guest_event){chosen->patterns.items[i], chosen->conditions.items[i]};
+    for (unsigned i = 0; i < n_more; i++)
+        if (!is_host || is_here(events, more[i]))
+            items[n++] = (struct guest_event){more[i], ""};
+    *ret = items;
+    *ret_n = n;
+    return 0;
+}
+
+int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_kernel *ret)
+{
     uint64_t buffer_size = plan->buffers.buffer_size;
     struct plan_kernel kernel = {0};
-    bool is_usual = !*given && needed->n == 0;
-    unsigned n = needed->n;
-    const char *const *patterns = is_usual ? plan_kernel_usual(is_host, &n) : needed->items;
-    _cleanup_(closep) int events = is_host ? open_events() : -1;
-    struct error why = {0};
-    int r = *given ? strings_split(&kernel.words, (char *)(uintptr_t)given, &why) : 0;
+    uint32_t n;
+    int r = plan_kernel_events(plan, is_host, &kernel.items, &n);
 
-    if (r == -EINVAL)
-        r = record_misuse(error, "--%s '%s' %s", is_host ? "host" : "guest", given, why.what);
-    for (unsigned i = 0; r >= 0 && i < n; i++)
-        if (!is_host || is_here(events, patterns[i]))
-            r = strings_add(&kernel.words, patterns[i]);
-    if (r >= 0) {
-        kernel.items = calloc(MAX(kernel.words.n, 1u), sizeof *kernel.items);
-        r = kernel.items ? 0 : -ENOMEM;
-    }
-    if (r < 0) {
-        plan_kernel_done(&kernel);
+    if (r < 0)
         return r;
-    }
-    for (unsigned i = 0; i < kernel.words.n; i++)
-        kernel.items[i] = (struct guest_event){kernel.words.items[i], ""};
     kernel.trace = (struct trace_config){
         .events = kernel.items,
-        .n_events = kernel.words.n,
+        .n_events = n,
         .clock = "",
         .keep_seconds = 60,
         .buffer_kib = (uint32_t)((buffer_size ? buffer_size : PLAN_KERNEL_BUFFER) >> 10),
@@ -104,7 +109,6 @@ int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_k
 void plan_kernel_done(struct plan_kernel *kernel)
 {
     free(kernel->items);
-    strings_done(&kernel->words);
     *kernel = (struct plan_kernel){0};
 }
 

@@ -11,14 +11,16 @@
 
 struct plan_kernel {
     struct guest_event *items;
-    struct strings words;
     struct trace_config trace; /* points into the above */
 };
 
-/* plan->guest or plan->host (IS_HOST), names of events with commas between, which is cut up, and what the plan needs;
- * without either, what is usual. Of this machine's needed and usual ones those that are there. */
-int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_kernel *ret,
-                     struct error *error);
+/* The events of guests' kernels, or of this machine's (IS_HOST): those that were chosen and those that the plan needs;
+ * without either, what is usual. Of this machine's needed and usual ones those that are there. They are the caller's; their
+ * strings are borrowed. */
+int plan_kernel_events(const struct record_plan *plan, bool is_host, struct guest_event **ret,
+                       uint32_t *ret_n);
+/* All that a kernel is asked for. */
+int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_kernel *ret);
 void plan_kernel_done(struct plan_kernel *kernel);
 /* What is usual, whether or not it is there: *RET_N patterns. */
 const char *const *plan_kernel_usual(bool is_host, unsigned *ret_n);

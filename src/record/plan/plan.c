@@ -5,6 +5,7 @@
 
 #include "base/listen.h"
 #include "record/plan/conditions.h"
+#include "record/plan/events.h"
 #include "record/plan/guests.h"
 #include "record/plan/kernel.h"
 
@@ -12,16 +13,13 @@
 #define BUFFER_SIZE_MAX ((uint64_t)UINT16_MAX * 4096)
 #define POLL_MAX_MS 3600000u
 
-int record_plan_refuse_guest(const struct record_plan *plan, const char *command,
-                             struct error *error)
+int record_plan_refuse_guest(const char *command, struct error *error)
 {
     if (command)
         return record_misuse(error, "--guest without an endpoint is for QEMU; '%s' is not QEMU",
                              command);
-    return record_misuse(error,
-                         "--guest requires an endpoint, not '%s' (examples: "
-                         "web=/run/vm/web.agent, web=tcp:10.0.0.2:4727)",
-                         plan->guest);
+    return record_misuse(error, "--guest requires an endpoint (examples: web=/run/vm/web.agent, "
+                                "web=tcp:10.0.0.2:4727)");
 }
 
 /* ---- Checks ---- */
@@ -46,8 +44,6 @@ static int check_requirements(const struct record_plan *plan, struct error *erro
         {plan->host_threads, plan->host, "--host-threads", "--host"},
         {plan->restarts, plan->output, "--restart", "--output=DIR"},
         {plan->keep, plan->attach, "--keep-rings", "--attach"},
-        {guests->events.n > 0, has_guests, "--guest-event", "--guest=ENDPOINT"},
-        {guests->filters.n > 0, has_guests, "--filter", "--guest=ENDPOINT"},
         {guests->kvms.n > 0, has_guests, "--kvm", "--guest=ENDPOINT"},
         {guests->key, has_guests, "--key", "--guest=ENDPOINT"},
         {guests->clock, has_guests, "--clock", "--guest=ENDPOINT"},
@@ -99,8 +95,6 @@ static int check_contradictions(const struct record_plan *plan, struct error *er
         {plan->live.on && (has_process || has_buffers),
          "--live prints the events of guests and of the kernel of the host; leave it out, or "
          "record these alone"},
-        {has_process && has_buffers && plan->events.n > 0,
-         "--event does not say whose events: leave it out, or record without --xen and --percpu"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(contradictions); i++)
@@ -130,8 +124,6 @@ static int check_attached(const struct record_plan *plan, struct error *error)
 {
     static const char message[] = "--attach requires a PID or the socket of a QMP monitor";
 
-    if (plan->n == 0 && plan->host && *plan->host)
-        return record_misuse(error, "%s; '%s' names events of --host", message, plan->host);
     return plan->n == 0 ? record_misuse(error, "%s", message) : 0;
 }
 
@@ -150,7 +142,7 @@ static int check_beside(const struct record_plan *plan, struct error *error)
     bool is_wanted = has_guests || record_plan_has_buffers(plan);
 
     if (plan->guest && !word)
-        return record_plan_refuse_guest(plan, NULL, error);
+        return record_plan_refuse_guest(NULL, error);
     if (!is_wanted && word)
         return record_misuse(
             error, "unknown argument '%s'; put '--' before the command: strata record -- %s", word,
@@ -189,7 +181,7 @@ static int find_needs(struct record_plan *plan, struct error *error)
     if (r == -EINVAL)
         return record_misuse(error, "--for: %s", why.what);
     for (unsigned i = 0; r >= 0 && i < plan->needs.guest.n; i++)
-        r = strings_add(&plan->guests.events, plan->needs.guest.items[i]);
+        r = plan_events_add(&plan->chosen.guest, plan->needs.guest.items[i]);
     return r;
 }
 
@@ -204,7 +196,9 @@ int record_plan_make(struct record_plan *plan, char **words, int n, int n_comman
                  : plan->domains.n > 0 ? RECORD_LIBVIRT
                  : plan->attach        ? RECORD_ATTACHED
                                        : RECORD_BESIDE;
-    r = plan_guests_sort(&plan->guests, &plan->guest);
+    r = plan_guests_sort(plan, error);
+    if (r >= 0)
+        r = plan_events_sort(plan, error);
     if (r >= 0)
         r = check_requirements(plan, error);
     if (r >= 0)
@@ -225,15 +219,13 @@ void record_plan_done(struct record_plan *plan)
 {
     struct plan_guests *guests = &plan->guests;
     struct strings *const all[] = {
-        &plan->domains,        &plan->events,    &plan->buffers.names,
-        &plan->buffers.tables, &guests->words,   &guests->ports,
-        &guests->endpoints,    &guests->fifos,   &guests->tcps,
-        &guests->vsocks,       &guests->olds,    &guests->kvms,
-        &guests->events,       &guests->filters, &plan->triggers.conditions,
+        &plan->domains, &plan->events,      &plan->buffers.names, &plan->buffers.tables,
+        &guests->words, &guests->endpoints, &guests->kvms,        &plan->triggers.conditions,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         strings_done(all[i]);
     needed_events_done(&plan->needs);
+    plan_events_done(&plan->chosen);
     arena_done(&plan->triggers.arena);
 }

@@ -38,6 +38,22 @@ enum record_kind {
     RECORD_VMMS, /* monitors of KVM's virtual machines that have no events of their own */
 };
 
+/* Events of one layer: as many patterns as conditions, "" where there is none. */
+struct plan_event_list {
+    struct strings patterns, conditions;
+};
+
+/* --event, sorted by whose the events are (record/plan/events.h). */
+struct plan_events {
+    struct plan_event_list process; /* QEMU or the program */
+    struct plan_event_list buffers; /* Xen, per-CPU buffers */
+    struct plan_event_list guest, host;
+    struct strings
+        program; /* made of `process`, as libstrata has them in STRATA_TRACE: "PATTERN", "PATTERN:CONDITION" */
+    unsigned process_layers; /* those of `process` that were named, bits: 1 << enum layer */
+    struct arena arena;
+};
+
 /* Per-CPU trace buffers: of Xen, of programs. */
 struct plan_buffers {
     struct strings names;  /* of files of them */
@@ -51,12 +67,10 @@ struct plan_buffers {
 
 /* Kernels of guests. */
 struct plan_guests {
-    struct strings words; /* of --guest: endpoints, or events of the guest of a QEMU */
-    /* Endpoints: of --guest, and as strata collect has them. */
-    struct strings endpoints, ports, fifos, tcps, vsocks, olds;
+    struct strings words;     /* of --guest; "": the guest of the recorded QEMU */
+    struct strings endpoints; /* made: of `words`, those that are one */
     struct strings kvms;
     const char *key, *kvm_files;
-    struct strings events, filters;
     const char *clock;
     uint64_t queue, keep, level, cpus;
     const char *tracefs;
@@ -119,11 +133,10 @@ struct record_plan {
     bool attach, xen, keep, strict;
     bool restarts;     /* what the directory has is kept as a snapshot */
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
-    /* Events of this machine's kernel, with commas between; "": what is usual; NULL: none. */
-    const char *host;
-    const char *qemu; /* that the command starts in its own way; NULL: it is to be seen */
-    /* Of Xen words of schema/xen/event_mask.h, of programs and virtual machine monitors what switches their events
-     * on; none: all, or what is usual there. */
+    bool host;         /* this machine's kernel */
+    const char *qemu;  /* that the command starts in its own way; NULL: it is to be seen */
+    /* --event, each as event/pattern.h has it, or several with commas between. Names are those of the layer; Xen's, words of
+     * schema/xen/event_mask.h. None of a layer: all, or what is usual there. */
     struct strings events;
     const char *for_analyses; /* --for: "exits,sched"; NULL: not given */
     struct plan_buffers buffers;
@@ -133,10 +146,11 @@ struct record_plan {
     struct plan_triggers triggers;
     struct plan_environment environment;
     /* ---- Made ---- */
-    enum record_kind kind;      /* one of the first four */
-    char **words;               /* the operands, then the command, ended by NULL */
-    int n;                      /* operands */
-    const char *guest;          /* events of the kernel of a QEMU's guest, as `host` */
+    enum record_kind kind; /* one of the first four */
+    char **words;          /* the operands, then the command, ended by NULL */
+    int n;                 /* operands */
+    bool guest;            /* the kernel of the recorded QEMU's guest */
+    struct plan_events chosen;
     struct needed_events needs; /* the events of `for_analyses` */
 };
 
@@ -162,5 +176,4 @@ bool record_plan_may_hold(const struct record_plan *plan);
 const char *record_plan_limit_text(const struct retention_limit *limit,
                                    char buf[static RECORD_PLAN_LIMIT_MAX]);
 /* --guest without an endpoint, where COMMAND (NULL: nothing) is recorded, and no QEMU. -RECORD_MISUSE. */
-int record_plan_refuse_guest(const struct record_plan *plan, const char *command,
-                             struct error *error);
+int record_plan_refuse_guest(const char *command, struct error *error);

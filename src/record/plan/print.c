@@ -55,20 +55,20 @@ void record_plan_print(const struct record_plan *plan, struct text *out)
     const struct plan_guests *guests = &plan->guests;
     struct retention_limit min_free = {.bytes = record_plan_min_free(plan)};
     char size[RECORD_PLAN_LIMIT_MAX];
-    bool has_events =
-        plan->events.n > 0 || guests->filters.n > 0 || guests->events.n > plan->needs.guest.n;
+    const struct plan_events *chosen = &plan->chosen;
+    bool has_guest_events = chosen->guest.patterns.n > plan->needs.guest.n;
     bool may_be_qemu = plan->kind != RECORD_BESIDE;
 
     text_printf(out, "# This records %s:\n", kinds[plan->kind]);
-    if (may_be_qemu && plan->events.n == 0)
+    if (may_be_qemu && chosen->process.patterns.n == 0)
         put_events("a QEMU", &plan->needs.vmm, needs_usual.vmm, out);
-    if (plan->guest && !*plan->guest)
+    if (plan->guest && !has_guest_events)
         put_events("its guest's kernel", &plan->needs.guest, needs_usual.guest, out);
-    if (plan->host && !*plan->host)
+    if (plan->host && chosen->host.patterns.n == 0)
         put_events("the host's kernel", &plan->needs.host, needs_usual.host, out);
-    if (plan_guests_are_given(guests) && !has_events)
+    if (plan_guests_are_given(guests) && !has_guest_events)
         put_events("guests' kernels", &plan->needs.guest, needs_usual.guest, out);
-    if (plan->xen && plan->events.n == 0)
+    if (plan->xen && chosen->buffers.patterns.n == 0)
         put_events("Xen", &plan->needs.xen, everything, out);
     if (min_free.bytes > 0)
         text_printf(out, "#   until less than %s is free on the disk\n",

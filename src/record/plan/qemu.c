@@ -40,13 +40,12 @@ static int add_existing(const struct qemu_probe *probe, const char *const *patte
     return r;
 }
 
-/* -e as it was given, a list in each, and what --for needs; without either, what is usual. Of the latter two, what is
+/* Those that were chosen, and what --for needs; without either, what is usual. Of the latter two, what is
  * there. */
 static int choose_events(const struct record_plan *plan, const struct qemu_probe *probe,
                          const char *program, struct strings *ret, struct error *error)
 {
-    const struct strings *given = &plan->events, *needed = &plan->needs.vmm;
-    struct error why = {0};
+    const struct strings *given = &plan->chosen.process.patterns, *needed = &plan->needs.vmm;
     int r = 0;
 
     if (probe->backend == VMM_BACKEND_SIMPLE && record_plan_has_flight(plan))
@@ -54,11 +53,8 @@ static int choose_events(const struct record_plan *plan, const struct qemu_probe
                          "this QEMU writes its trace by itself, with the backend simple, and "
                          "--flight cannot limit it; leave --flight out, or use a QEMU with the "
                          "backend log");
-    for (unsigned i = 0; r >= 0 && i < given->n; i++) {
-        r = strings_split(ret, (char *)(uintptr_t)given->items[i], &why);
-        if (r == -EINVAL)
-            return record_misuse(error, "--event '%s' %s", given->items[i], why.what);
-    }
+    for (unsigned i = 0; r >= 0 && i < given->n; i++)
+        r = strings_add(ret, given->items[i]);
     if (r >= 0 && needed->n > 0)
         r = add_existing(probe, needed->items, needed->n, ret);
     else if (r >= 0 && given->n == 0)
@@ -92,7 +88,7 @@ int plan_qemu_make(const struct record_plan *plan, struct record_subject *subjec
                    subject->root_of ? "" : arguments->accelerator, plan->environment.runtime, probe,
                    error);
     if (r >= 0 && plan->guest)
-        r = plan_kernel_make(plan, false, &ret->kernel, error);
+        r = plan_kernel_make(plan, false, &ret->kernel);
     if (r >= 0)
         r = choose_events(plan, probe, settings->program, &ret->events, error);
     if (r >= 0)

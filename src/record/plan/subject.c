@@ -12,6 +12,7 @@
 #include "base/process_root.h"
 #include "control/socket_process.h"
 #include "record/plan/conditions.h"
+#include "record/plan/events.h"
 #include "record/qemu/command.h"
 #include "record/qemu/domain.h"
 #include "record/rings/process.h"
@@ -43,7 +44,7 @@ static int find_command(const struct record_plan *plan, struct record_subject *s
     };
     r = plan_conditions_check(plan, subject->kind, error);
     if (r >= 0 && subject->kind == RECORD_PROGRAM && plan->guest)
-        r = record_plan_refuse_guest(plan, command[0], error);
+        r = record_plan_refuse_guest(command[0], error);
     return r;
 }
 
@@ -246,8 +247,8 @@ static int check_rings(const struct record_plan *plan, struct record_subject *su
 
     subject->kind = RECORD_RINGS;
     if (is_there && plan->guest)
-        return record_plan_refuse_guest(plan, operand, error);
-    if (is_there && plan->events.n > 0)
+        return record_plan_refuse_guest(operand, error);
+    if (is_there && plan->chosen.process.patterns.n > 0)
         return record_misuse(error, "--event switches no events of a program that runs; leave it "
                                     "out, and run: strata ctl PID on EVENTS");
     if (is_there && !plan->output)
@@ -308,10 +309,10 @@ static int check_vmms(const struct record_plan *plan, struct record_subject *sub
                              "process %ld (%s) runs virtual machines of KVM and has no events "
                              "of its own: add --host, which records its exits",
                              pid, program);
-    if (plan->events.n > 0)
+    if (plan->chosen.process.patterns.n > 0)
         return record_misuse(error,
-                             "--event switches no events of process %ld (%s): use --host=EVENTS "
-                             "and --guest-event",
+                             "--event switches no events of process %ld (%s): name the layer, "
+                             "--event=host:EVENT or guest:EVENT",
                              pid, program);
     if (plan->host_threads && subject->n_vmms > 1)
         return record_misuse(error, "--host-threads accepts one process");
@@ -358,6 +359,8 @@ int record_subject_find(const struct record_plan *plan, struct record_subject *r
     case RECORD_LIBVIRT: r = find_domain(plan, ret, error); break;
     default: break;
     }
+    if (r >= 0 && ret->kind != RECORD_BESIDE)
+        r = plan_events_check_layers(&plan->chosen, ret->kind == RECORD_PROGRAM, error);
     return r == -ENOMEM ? error_set(error, r, NULL, "out of memory") : r;
 }
 

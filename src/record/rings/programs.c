@@ -69,9 +69,7 @@ char *programs_environment(const struct programs *programs, const char *before,
     if (before && *before)
         fprintf(f, "%s;", before);
     for (unsigned i = 0; i < n; i++) {
-        for (const char *p = patterns[i]; *p; p++)
-            putc(*p == ',' ? ';' : *p, f); /* there, what follows a comma is no pattern */
-        putc(';', f);
+        fprintf(f, "%s;", patterns[i]);
     }
     fprintf(f, "writer=none,rings=%s", programs->rings.path);
     if (fclose(f) != 0 || !text) { /* glibc leaves no text where memory is out, and returns 0 */

@@ -50,7 +50,7 @@ finished cpu
 
 # Xen and dom0's kernel, in one trace.
 mount -t tracefs tracefs /sys/kernel/tracing
-start_record both -e sched --host=sched:sched_process_exec,sched:sched_process_exit
+start_record both -e sched --event=host:sched:sched_process_exec,host:sched:sched_process_exit
 work 10
 run_guest pvh
 kill -TERM $recorder
@@ -59,7 +59,7 @@ finished both
 # The last seconds, or bytes, of both, and snapshots of them, which have what happened just before. /tmp is a tmpfs. One that
 # says that a source did not send its latest events in time, as on a busy machine, is made again.
 flight() {
-    start "$1" strata record --xen -o "/tmp/$1" "--flight=$2" -e sched --host=sched:sched_process_exec
+    start "$1" strata record --xen -o "/tmp/$1" "--flight=$2" -e sched --event=host:sched:sched_process_exec
     until_true 240 grown "/tmp/$1/xen/trace.raw" "$3" || say "FAILED: nothing is recorded into $1: $(cat "$1.log")"
     for n in 1 2; do
         ln -s /bin/true "seen-$1-$n"

@@ -52,7 +52,7 @@ static void test_kinds(void **state)
     assert_int_equal(strings_add(&domain.domains, "web"), 0);
     check(&domain, NULL, WORDS());
     assert_int_equal(domain.kind, RECORD_LIBVIRT);
-    host.host = "";
+    host.host = true;
     host.output = "x";
     check(&host, NULL, WORDS());
     assert_int_equal(host.kind, RECORD_BESIDE);
@@ -65,20 +65,18 @@ static void test_contradictions(void **state)
     struct {
         const char *message;
         const char *word;
-        bool attach, xen, live;
-        const char *host, *output, *libvirt;
+        bool attach, xen, live, host;
+        const char *output, *libvirt;
         struct retention_limit flight;
         uint64_t max_size, memory;
     } cases[] = {
         {"'-- COMMAND', --attach, --libvirt, --xen, --percpu, --guest=ENDPOINT or --host is "
          "required",
          NULL},
-        {"--output=DIR is required", NULL, .host = ""},
+        {"--output=DIR is required", NULL, .host = true},
         {"unknown argument 'true'; put '--' before the command: strata record -- true", "true"},
         {"unknown argument '1'; --xen accepts no PID", "1", .xen = true, .output = "x"},
         {"--attach requires a PID or the socket of a QMP monitor", NULL, .attach = true},
-        {"--attach requires a PID or the socket of a QMP monitor; '12' names events of --host",
-         NULL, .attach = true, .host = "12"},
         {"--libvirt excludes --attach", NULL, .attach = true, .libvirt = "web"},
         {"--libvirt excludes 4711", "4711", .libvirt = "web"},
         {"--max-size would end what --flight records without end; give one of them", "4711",
@@ -131,7 +129,7 @@ static void test_limits(void **state)
     assert_false(record_plan_may_hold(&plan));
 }
 
-/* --event is of QEMU or the program where there is one, and of guests at endpoints only where nothing else has events. */
+/* --event without a layer is of QEMU or the program where there is one, else of the kernels. */
 static void test_guest_events(void **state)
 {
     for (unsigned i = 0; i < 3; i++) {
@@ -155,6 +153,77 @@ static void test_guest_events(void **state)
         assert_int_equal(trace->n_events, i == 0 ? 1 : n_usual);
         assert_string_equal(trace->events[0].event, i == 0 ? "blk_*" : usual[0]);
         plan_guest_list_free(list);
+        record_plan_done(&plan);
+    }
+}
+
+/* The patterns of LIST with their conditions, as --event has them. */
+static void has_events(const struct plan_event_list *list, const char *expected)
+{
+    char text[256] = "";
+
+    for (unsigned i = 0; i < list->patterns.n; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s{%s}", i ? "," : "",
+                 list->patterns.items[i], list->conditions.items[i]);
+    assert_string_equal(text, expected);
+}
+
+/* Each event is of the layer that it names, and that is recorded; others are of what the recording is about. */
+static void test_layers(void **state)
+{
+    struct record_plan plan = RECORD_PLAN_DEFAULT, kernels = RECORD_PLAN_DEFAULT;
+
+    plan.output = "x";
+    plan.xen = true;
+    assert_int_equal(strings_add(&plan.events, "vmm:blk_*,guest:irq:*{irq > 8, or}"), 0);
+    assert_int_equal(strings_add(&plan.events, "host:sched:sched_switch"), 0);
+    assert_int_equal(strings_add(&plan.events, "hypervisor:sched,guest:sched:*"), 0);
+    check(&plan, NULL, WORDS("--", "qemu-system-x86_64"));
+    has_events(&plan.chosen.process, "blk_*{}");
+    has_events(&plan.chosen.guest, "irq:*{irq > 8, or},sched:*{}");
+    has_events(&plan.chosen.host, "sched:sched_switch{}");
+    has_events(&plan.chosen.buffers, "sched{}");
+    assert_true(plan.host && plan.guest);
+    record_plan_done(&plan);
+
+    kernels.output = "x";
+    kernels.host = true;
+    assert_int_equal(strings_add(&kernels.guests.words, "a=/run/a"), 0);
+    assert_int_equal(strings_add(&kernels.events, "sched:*"), 0);
+    check(&kernels, NULL, WORDS());
+    has_events(&kernels.chosen.guest, "sched:*{}");
+    has_events(&kernels.chosen.host, "sched:*{}");
+    record_plan_done(&kernels);
+}
+
+static void test_wrong_events(void **state)
+{
+    static const struct {
+        const char *event, *message;
+        bool has_program, xen;
+    } cases[] = {
+        {"a,,b", "--event='a,,b' has an empty element between its commas", true},
+        {"a,", "--event='a,' has an empty element between its commas", true},
+        {"", "--event='' has an empty element between its commas", true},
+        {"host:", "--event='host:': names no event", true},
+        {"a{b", "--event='a{b': the '}' of the condition is missing", true},
+        {"a{b}c", "--event='a{b}c': 'c' follows the condition", true},
+        {"a{}", "--event='a{}': the condition is empty", true},
+        {"a{b;c}", "--event='a{b;c}': a condition for a program has no ';'; write \\x3b", true},
+        {"hypervisor:sched", "--event='hypervisor:sched' requires --xen", true},
+        {"vmm:a", "--event='vmm:a' requires '-- COMMAND', --attach or --libvirt", false, true},
+        {"a{b}", "--event='a{b}': events of these buffers have no conditions", false, true},
+        {"a", "--event='a' does not say whose events: put vmm:, program: or hypervisor: before it",
+         true, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct record_plan plan = RECORD_PLAN_DEFAULT;
+
+        plan.output = "x";
+        plan.xen = cases[i].xen;
+        assert_int_equal(strings_add(&plan.events, cases[i].event), 0);
+        check(&plan, cases[i].message, cases[i].has_program ? WORDS("--", "true") : WORDS());
         record_plan_done(&plan);
     }
 }
@@ -244,6 +313,8 @@ int main(void)
         cmocka_unit_test(test_contradictions),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_guest_events),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_wrong_events),
         cmocka_unit_test(test_guest_names),
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_conditions_need_flight),

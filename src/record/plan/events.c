@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/plan/events.h"
+
+#include <string.h>
+
+#include "event/pattern.h"
+#include "record/plan/guests.h"
+
+static int add(struct plan_event_list *list, const char *pattern, const char *condition)
+{
+    int r = strings_add(&list->patterns, pattern);
+
+    return r < 0 ? r : strings_add(&list->conditions, condition);
+}
+
+int plan_events_add(struct plan_event_list *list, const char *pattern)
+{
+    return add(list, pattern, "");
+}
+
+/* Of no layer: events of the process; else of Xen or per-CPU buffers; else of all kernels that are recorded. WORD: as it
+ * was given. */
+static int add_unnamed(struct record_plan *plan, const struct event_pattern *pattern,
+                       const char *word, struct error *error)
+{
+    struct plan_events *chosen = &plan->chosen;
+    bool has_process = plan->kind != RECORD_BESIDE, has_buffers = record_plan_has_buffers(plan);
+    bool has_guests = plan_guests_are_given(&plan->guests);
+    const char *condition = pattern->condition ? pattern->condition : "";
+    int r = 0;
+
+    if (has_process && has_buffers)
+        return record_misuse(error,
+                             "--event='%s' does not say whose events: put vmm:, program: or "
+                             "hypervisor: before it",
+                             word);
+    if (has_process || has_buffers)
+        return add(has_process ? &chosen->process : &chosen->buffers, pattern->name, condition);
+    if (has_guests)
+        r = add(&chosen->guest, pattern->name, condition);
+    if (r >= 0 && plan->host)
+        r = add(&chosen->host, pattern->name, condition);
+    return r;
+}
+
+static int add_pattern(struct record_plan *plan, const struct event_pattern *pattern,
+                       const char *word, struct error *error)
+{
+    struct plan_events *chosen = &plan->chosen;
+    const char *condition = pattern->condition ? pattern->condition : "";
+    bool has_process = plan->kind != RECORD_BESIDE;
+
+    switch (pattern->layers) {
+    case 1u << LAYER_GUEST:
+        if (!plan_guests_are_given(&plan->guests))
+            plan->guest = true;
+        return add(&chosen->guest, pattern->name, condition);
+    case 1u << LAYER_HOST: plan->host = true; return add(&chosen->host, pattern->name, condition);
+    case 1u << LAYER_HYPERVISOR:
+        if (!plan->xen)
+            return record_misuse(error, "--event='%s' requires --xen", word);
+        return add(&chosen->buffers, pattern->name, condition);
+    case 1u << LAYER_VMM:
+    case 1u << LAYER_PROGRAM:
+        if (!has_process && pattern->layers == 1u << LAYER_PROGRAM && plan->buffers.names.n > 0)
+            return add(&chosen->buffers, pattern->name, condition);
+        if (!has_process)
+            return record_misuse(error, "--event='%s' requires '-- COMMAND', --attach or --libvirt",
+                                 word);
+        chosen->process_layers |= pattern->layers;
+        return add(&chosen->process, pattern->name, condition);
+    default: return add_unnamed(plan, pattern, word, error);
+    }
+}
+
+/* WORD: patterns with commas between. */
+static int add_word(struct record_plan *plan, const char *word, struct error *error)
+{
+    char *p = arena_strdup(&plan->chosen.arena, word);
+    struct event_pattern pattern;
+    struct error why = {0};
+    bool is_last = false;
+    int r = p ? 0 : -ENOMEM;
+
+    while (r >= 0 && !is_last) {
+        char *end = (char *)(uintptr_t)event_pattern_end(p);
+
+        is_last = *end == '\0';
+        *end = '\0';
+        if (p == end)
+            return record_misuse(error, "--event='%s' has an empty element between its commas",
+                                 word);
+        r = event_pattern_parse(p, &pattern, &why);
+        if (r < 0)
+            return record_misuse(error, "--event='%s': %s", word, why.what);
+        r = add_pattern(plan, &pattern, word, error);
+        p = end + 1;
+    }
+    return r;
+}
+
+/* Makes events->program. */
+static int make_program(struct plan_events *events, struct error *error)
+{
+    const struct plan_event_list *list = &events->process;
+    int r = 0;
+
+    for (unsigned i = 0; r >= 0 && i < list->patterns.n; i++) {
+        const char *condition = list->conditions.items[i];
+        struct text text = TEXT_IN_MEMORY;
+
+        if (strchr(condition, ';'))
+            return record_misuse(error,
+                                 "--event='%s{%s}': a condition for a program has no ';'; "
+                                 "write \\x3b",
+                                 list->patterns.items[i], condition);
+        text_put_str(&text, list->patterns.items[i]);
+        if (*condition)
+            text_put_char(&text, ':');
+        for (const char *p = condition; *p; p++)
+            text_printf(&text, *p == ',' ? ",," : "%c", *p);
+        text_put_char(&text, '\0');
+        r = text.error;
+        if (r >= 0) {
+            const char *kept = arena_strdup(&events->arena, text.start);
+
+            r = kept ? strings_add(&events->program, kept) : -ENOMEM;
+        }
+        text_done(&text);
+    }
+    return r;
+}
+
+int plan_events_sort(struct record_plan *plan, struct error *error)
+{
+    int r = 0;
+
+    for (unsigned i = 0; r >= 0 && i < plan->events.n; i++)
+        r = add_word(plan, plan->events.items[i], error);
+    if (r >= 0 && plan->kind != RECORD_BESIDE)
+        r = make_program(&plan->chosen, error);
+    return r < 0 ? r : plan_events_refuse_conditions(&plan->chosen.buffers, "these buffers", error);
+}
+
+void plan_events_done(struct plan_events *events)
+{
+    struct plan_event_list *const lists[] = {&events->process, &events->buffers, &events->guest,
+                                             &events->host};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        strings_done(&lists[i]->patterns);
+        strings_done(&lists[i]->conditions);
+    }
+    strings_done(&events->program);
+    arena_done(&events->arena);
+}
+
+int plan_events_refuse_conditions(const struct plan_event_list *list, const char *who,
+                                  struct error *error)
+{
+    for (unsigned i = 0; i < list->conditions.n; i++)
+        if (*list->conditions.items[i])
+            return record_misuse(error, "--event='%s{%s}': events of %s have no conditions",
+                                 list->patterns.items[i], list->conditions.items[i], who);
+    return 0;
+}
+
+int plan_events_check_layers(const struct plan_events *events, bool is_program, struct error *error)
+{
+    enum layer wrong = is_program ? LAYER_VMM : LAYER_PROGRAM;
+
+    if (events->process_layers & 1u << wrong)
+        return record_misuse(error, "--event=%s:… names events of a %s, and a %s is recorded",
+                             layer_name(wrong), is_program ? "QEMU" : "program",
+                             is_program ? "program" : "QEMU");
+    return is_program ? 0 : plan_events_refuse_conditions(&events->process, "a QEMU", error);
+}
