@@ -28,7 +28,7 @@ same --xen -o '#x' --cpu 0,2-5 -e sched
 odd=$(printf 'a\001\033\177\377\342\200\256\302\233b\\')
 same --host -e "$odd" -o "$odd" -- "$odd" " $odd"
 "$strata" record --config one.conf --print-command | LC_ALL=C grep -qF -- "--output='$odd'" || fail "$(cat one.conf)"
-same --guest ./port --clock "" -o x
+same --guest=./port --clock "" -o x
 grep -qx 'clock = ""' one.conf || fail "$(cat one.conf)"
 # Every option of the table that says how to record.
 "$strata" record --help | sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' | grep -vxE 'help|config|print-.*' >names

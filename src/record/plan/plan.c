@@ -110,13 +110,20 @@ static int check_contradictions(const struct record_plan *plan, struct error *er
     return 0;
 }
 
+/* Of a word that may have been meant as events of --host. */
+static const char *host_hint(const struct record_plan *plan)
+{
+    return plan->host ? "; --host accepts no events: use --event=host:EVENT" : "";
+}
+
 static int check_command(const struct record_plan *plan, int n_command, struct error *error)
 {
     if (plan->attach || plan->domains.n > 0 || plan->n > 0)
-        return record_misuse(error, "a command after '--' excludes %s",
+        return record_misuse(error, "a command after '--' excludes %s%s",
                              plan->n > 0    ? plan->words[0]
                              : plan->attach ? "--attach"
-                                            : "--libvirt");
+                                            : "--libvirt",
+                             plan->n > 0 ? host_hint(plan) : "");
     return n_command == 0 ? record_misuse(error, "no command given after '--'") : 0;
 }
 
@@ -145,8 +152,8 @@ static int check_beside(const struct record_plan *plan, struct error *error)
         return record_plan_refuse_guest(NULL, error);
     if (!is_wanted && word)
         return record_misuse(
-            error, "unknown argument '%s'; put '--' before the command: strata record -- %s", word,
-            word);
+            error, "unknown argument '%s'; put '--' before the command: strata record -- %s%s",
+            word, word, host_hint(plan));
     if (!is_wanted && !plan->host)
         return record_misuse(error, "'-- COMMAND', --attach, --libvirt, --xen, --percpu, "
                                     "--guest=ENDPOINT or --host is required");
