@@ -315,7 +315,7 @@ int options_set(const struct command *command, void *options, const struct cli_o
 bool options_is_repeatable(const struct cli_option *option)
 {
     return option->kind == OPTION_STRINGS || option->kind == OPTION_LIST ||
-           option->kind == OPTION_MAYBES;
+           option->kind == OPTION_MAYBE;
 }
 
 /* "  -e, --event=GLOB" and the help beside it, or below if that is too long. */

@@ -16,8 +16,7 @@ enum option_kind {
     OPTION_STRING,  /* const char * */
     OPTION_STRINGS, /* struct strings; may be repeated */
     OPTION_LIST,    /* struct strings; may be repeated, or list several separated by commas */
-    OPTION_MAYBE,   /* const char *; "" if the next word cannot be its argument */
-    OPTION_MAYBES,  /* struct strings; the same, and NAME=VALUE may be its argument; repeatable */
+    OPTION_MAYBE, /* struct strings; repeatable; "" if the next word cannot be its argument, as NAME=VALUE can */
     OPTION_NUMBER,  /* uint64_t */
     OPTION_CHOICE,  /* unsigned, an index into `choices` */
     OPTION_PARSED,  /* set by `parse` */

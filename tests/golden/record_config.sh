@@ -60,7 +60,7 @@ printf 'flight=1m\r\n' >>hand.conf
 cat >expected <<'END'
 # Configuration of strata record, see strata-record.conf(5)
 output = /x y/z
-host
+host = yes
 for = exits,sched
 flight = 1m
 command = true 'a bc' 'd e' "f\n\"g\"" last
