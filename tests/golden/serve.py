@@ -490,7 +490,7 @@ def check_tsp(server, trace, events):
     expect(ask(1, requested_table_index=places[-1] + 1, table_search_direction="NEXT", **search) == [], "finds another")
     # Expressions of somebody who wants to use up time or memory.
     text = str(columns["Text"])
-    for expression in ("(", "a" * 257, "(.*)*(.*)*(.*)*x{99}"):
+    for expression in ("(", "a" * 1025, "(.*)*(.*)*(.*)*x{99}"):
         tsp.post(f"{table}/lines", 400, requested_table_index=0, requested_table_count=1, table_search_direction="NEXT",
                  table_search_expressions={text: expression})
     for expression in ("((a{9}){9}){9}", "(a|b)*a" + "(a|b)" * 20, ".*s......................."):
