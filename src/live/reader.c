@@ -135,6 +135,18 @@ static int64_t end_of_piece(const struct live_reader *reader, int64_t to)
                : reader->from + period;
 }
 
+static int tell_grown(struct live_reader *reader, int64_t to, bool is_last)
+{
+    const struct live_consumer *consumer = reader->settings.consumer;
+    int r = consumer->grown(consumer->arg, is_last);
+
+    if (r == -EAGAIN)
+        return 0;
+    reader->from = to;
+    reader->is_unread = false;
+    return r;
+}
+
 /* Gives all up to TO, which the files have, but for the rest of sources LATE. */
 static int read_until(struct live_reader *reader, int64_t to, const char *late, bool is_last)
 {
@@ -157,6 +169,8 @@ static int read_until(struct live_reader *reader, int64_t to, const char *late, 
         reader->from = to;
         return 0;
     }
+    if (settings->consumer->grown)
+        return reader->is_unread ? tell_grown(reader, to, is_last) : 0;
     while (r >= 0 && reader->from < to) {
         int64_t end = end_of_piece(reader, to);
 

@@ -32,8 +32,12 @@
 #define LIVE_FLUSH_TIMEOUT_S 10u
 #define LIVE_UNFLUSHED_S 1u
 
+/* Either grown(), or begin() and end(). */
 struct live_consumer {
     void *arg;
+    /* Instead of a window that is opened: the files have grown, or IS_LAST. For what reads the trace itself. -EAGAIN: it cannot be
+     * read now; it is called again a period later, if not IS_LAST. Another negative errno ends the reader. */
+    int (*grown)(void *arg, bool is_last);
     /* How far before a window whose late sources are LATE items are needed, ns. NULL: 0. */
     int64_t (*look_back)(void *arg, const char *late);
     /* WINDOW is open, and its items follow: up to N_MAX sinks into SINKS. Their number, or a negative errno, which ends the

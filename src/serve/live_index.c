@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/live_index.h"
 
-#include <malloc.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "live/reader.h"
 #include "serve/serve.h"
+#include "trace/directory.h"
 
-/* How often the recording is looked at. */
-#define POLL_NS NSEC_PER_SEC
-/* After an index, this many times as long as it took nothing is done. */
-#define IDLE_SHARE 3u
+#define PERIOD_NS NSEC_PER_SEC
+#define REST 3u /* of a CPU, a quarter at most is used */
 
-/* Until UNTIL, of CLOCK_MONOTONIC. False: it is to stop. */
-static bool wait_until(struct serve_live *live, uint64_t until)
-{
-    const struct timespec time = {(time_t)(until / NSEC_PER_SEC), (long)(until % NSEC_PER_SEC)};
-    int r = 0;
-
-    pthread_mutex_lock(&live->lock);
-    while (!atomic_load(&live->stops) && r == 0)
-        r = pthread_cond_timedwait(&live->changed, &live->lock, &time);
-    pthread_mutex_unlock(&live->lock);
-    return !atomic_load(&live->stops);
-}
+struct serve_live_reader {
+    struct serve_live *live;
+    const char *path; /* as it was given */
+    char *dir;
+    struct live_consumer consumer;
+    struct live_reader *reader; /* NULL: the recording has ended */
+};
 
 static bool is_same(const struct index_summary *a, const struct index_summary *b)
 {
@@ -47,8 +46,6 @@ static int renew(struct serve_live *live, bool is_live, struct error *error)
     if (r == 0)
         live->shown = summary;
     serve_index_done(&index);
-    /* What one index needed in memory is not kept for the next. */
-    malloc_trim(0);
     return r;
 }
 
@@ -69,29 +66,130 @@ static void finish(struct serve_live *live)
     server_set_ended(live->server);
 }
 
-/* The key is taken before the index is built, so that what is written meanwhile makes another. */
+/* What cannot be read at this moment may be readable a period later. */
+static int grown(void *arg, bool is_last)
+{
+    struct serve_live_reader *reader = arg;
+    struct serve_live *live = reader->live;
+    struct error error = {0};
+
+    live->n_running -= is_last;
+    if (live->n_running == 0)
+        finish(live);
+    else if (renew(live, true, &error) < 0)
+        return -EAGAIN;
+    return 0;
+}
+
+static bool is_recorded(void *arg)
+{
+    const struct serve_live_reader *reader = arg;
+
+    return trace_is_live(&reader->path, 1, reader->live->source->options->trace->runtime_dir);
+}
+
+/* ---- Readers ---- */
+
+static int open_reader(struct serve_live_reader *reader)
+{
+    const struct live_settings settings = {
+        .dir = reader->dir,
+        .consumer = &reader->consumer,
+        .from = (int64_t)clock_ns(CLOCK_MONOTONIC),
+        .period_ns = PERIOD_NS,
+        .rest = REST,
+        .is_recorded = is_recorded,
+        .is_recorded_arg = reader,
+    };
+
+    reader->consumer = (struct live_consumer){.arg = reader, .grown = grown};
+    return live_reader_new(&settings, &reader->reader);
+}
+
+static int open_readers(struct serve_live *live)
+{
+    const struct serve_source *source = live->source;
+
+    live->readers = calloc(source->n_paths, sizeof *live->readers);
+    if (!live->readers)
+        return -ENOMEM;
+    for (unsigned i = 0; i < source->n_paths; i++) {
+        struct serve_live_reader *reader = &live->readers[live->n_readers];
+
+        *reader = (struct serve_live_reader){.live = live, .path = source->paths[i]};
+        if (source->n_paths > 1 && !is_recorded(reader))
+            continue;
+        reader->dir = directory_of_manifest(reader->path);
+        if (!reader->dir)
+            reader->dir = strdup(reader->path);
+        live->n_readers++;
+        if (!reader->dir || open_reader(reader) < 0)
+            return -ENOMEM;
+    }
+    live->n_running = live->n_readers;
+    return 0;
+}
+
+static void close_readers(struct serve_live *live)
+{
+    for (unsigned i = 0; i < live->n_readers; i++) {
+        live_reader_free(live->readers[i].reader);
+        free(live->readers[i].dir);
+    }
+    free(live->readers);
+    live->readers = NULL;
+    live->n_readers = 0;
+}
+
+/* Until a reader has something to do, or it is to stop. */
+static int wait_for_readers(const struct serve_live *live)
+{
+    struct pollfd *fds = calloc(live->n_readers + (size_t)1, sizeof *fds);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), due = UINT64_MAX, ns;
+    struct timespec time;
+
+    if (!fds)
+        return -ENOMEM;
+    for (unsigned i = 0; i < live->n_readers; i++) {
+        const struct live_reader *reader = live->readers[i].reader;
+
+        fds[i] = (struct pollfd){reader ? live_reader_fd(reader) : -1, POLLIN, 0};
+        due = reader ? MIN(due, live_reader_due(reader)) : due;
+    }
+    fds[live->n_readers] = (struct pollfd){live->wakeup, POLLIN, 0};
+    ns = due > now ? due - now : 0;
+    time = (struct timespec){(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
+    (void)ppoll(fds, live->n_readers + 1, &time, NULL);
+    free(fds);
+    return 0;
+}
+
 static void *follow(void *arg)
 {
     struct serve_live *live = arg;
-    char shown[INDEX_CACHE_KEY_SIZE] = "", key[INDEX_CACHE_KEY_SIZE];
-    uint64_t next = 0;
+    int r = 0;
 
-    while (wait_until(live, clock_ns(CLOCK_MONOTONIC) + POLL_NS)) {
-        uint64_t begin = clock_ns(CLOCK_MONOTONIC);
-        struct error error = {0};
+    /* All have ended since the first index was built. */
+    if (live->n_readers == 0)
+        finish(live);
+    while (!atomic_load(&live->stops) && live->n_running > 0 && r >= 0) {
+        for (unsigned i = 0; i < live->n_readers && r >= 0; i++) {
+            struct serve_live_reader *reader = &live->readers[i];
 
-        if (!serve_source_is_live(live->source)) {
-            finish(live);
-            break;
+            if (!reader->reader)
+                continue;
+            r = live_reader_step(reader->reader);
+            if (live_reader_has_ended(reader->reader)) {
+                live_reader_free(reader->reader);
+                reader->reader = NULL;
+            }
         }
-        if (begin < next || serve_source_key(live->source, key) < 0 || strcmp(key, shown) == 0)
-            continue;
-        /* A trace that cannot be read at this moment may be so at the next. */
-        if (renew(live, true, &error) == 0)
-            memcpy(shown, key, sizeof shown);
-        next = clock_ns(CLOCK_MONOTONIC);
-        next += (next - begin) * IDLE_SHARE;
+        if (r >= 0 && live->n_running > 0)
+            r = wait_for_readers(live);
     }
+    /* Without memory, what was shown last stays. */
+    if (r < 0)
+        server_set_ended(live->server);
     return NULL;
 }
 
@@ -99,33 +197,35 @@ int serve_live_start(struct serve_live *live, const struct serve_source *source,
                      struct server *server, const struct index_summary *shown,
                      void (*note)(const char *text))
 {
-    pthread_condattr_t attributes;
     int r;
 
     live->source = source;
     live->server = server;
     live->shown = *shown;
     live->note = note;
-    pthread_mutex_init(&live->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&live->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    r = pthread_create(&live->thread, NULL, follow, live);
-    live->started = r == 0;
-    return -r;
+    r = open_readers(live);
+    if (r >= 0) {
+        live->wakeup = eventfd(0, EFD_CLOEXEC);
+        r = live->wakeup < 0 ? -errno : -pthread_create(&live->thread, NULL, follow, live);
+        live->started = r == 0;
+        if (r < 0 && live->wakeup >= 0)
+            close(live->wakeup);
+    }
+    if (r < 0)
+        close_readers(live);
+    return r;
 }
 
 void serve_live_stop(struct serve_live *live)
 {
+    const uint64_t one = 1;
+
     if (!live->started)
         return;
-    pthread_mutex_lock(&live->lock);
     atomic_store(&live->stops, true);
-    pthread_cond_signal(&live->changed);
-    pthread_mutex_unlock(&live->lock);
+    (void)!write(live->wakeup, &one, sizeof one);
     pthread_join(live->thread, NULL);
-    pthread_cond_destroy(&live->changed);
-    pthread_mutex_destroy(&live->lock);
+    close(live->wakeup);
+    close_readers(live);
     live->started = false;
 }

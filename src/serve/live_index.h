@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Follows a recording under way: indexes it again while it grows, as often as a share of one CPU permits, and once more
- * when it has ended. Only the last index is kept. */
+/* Keeps the page of a recording under way up to date: a reader (live/reader.h) has the recorder flush, and says when the files
+ * have grown and when the recording has ended. The trace is then indexed again. Only the last index is kept.
+ *
+ * An index is built from the beginning of the trace, not extended. Its engines hold what is open, and end it to write an index,
+ * so that they cannot go on. What comes also changes what was: times, as the clocks are compared again, and events of sources that were late,
+ * which belong between others. The cost is bounded: at most a quarter of a CPU per recording, as the reader rests three times as
+ * long as a build computes, and the memory of one build. So what is shown is at most about four builds old. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,13 +15,16 @@
 #include "index/index.h"
 #include "serve/trace_index.h"
 
+struct serve_live_reader;
+
 /* Zeroed: not followed. */
 struct serve_live {
     const struct serve_source *source;
     struct server *server;
+    struct serve_live_reader *readers; /* of the traces that are being recorded */
+    unsigned n_readers, n_running;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    int wakeup; /* an eventfd: stop */
     atomic_bool stops;
     struct index_summary shown;
     void (*note)(const char *text);
@@ -24,7 +32,7 @@ struct serve_live {
 };
 
 /* Begins to follow SOURCE in a thread, and publishes each index to SERVER, which shows one of SHOWN; both must outlive it.
- * NOTE is called in that thread with why the trace cannot be indexed once more; NULL: it is not. -errno. */
+ * NOTE is called in that thread with why the trace cannot be indexed once more; NULL: it is not. A negative errno. */
 int serve_live_start(struct serve_live *live, const struct serve_source *source,
                      struct server *server, const struct index_summary *shown,
                      void (*note)(const char *text));

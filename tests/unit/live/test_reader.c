@@ -22,6 +22,7 @@ struct recorder {
     struct live_reader *reader;
     int listens;
     bool is_recorded;
+    int fails;       /* grown() */
     int64_t from;    /* of the window, whose items of the look-back are in parentheses */
     char seen[1024]; /* windows "[FROM TO: TIMES]" and what else was called, in ms */
 };
@@ -279,6 +280,37 @@ static void what_is_long_ago_is_passed_over(void **state)
     stop(&recorder);
 }
 
+static int grown(void *arg, bool is_last)
+{
+    struct recorder *recorder = arg;
+
+    see(recorder, is_last ? "last" : "grown");
+    return recorder->fails;
+}
+
+static void growth_is_told_instead_of_windows(void **state)
+{
+    static const struct live_settings settings = {.from = 0, .period_ns = 1};
+    struct recorder recorder;
+
+    start(&recorder, &settings);
+    recorder.consumer = (struct live_consumer){.arg = &recorder, .grown = grown};
+    trace_dir_put(&recorder.dir, 10, 1);
+    expect(&recorder, "ok 20000000\n", "grown");
+    expect(&recorder, "ok 30000000\n", "");
+    trace_dir_put(&recorder.dir, 30, 2);
+    /* It could not be read. */
+    recorder.fails = -EAGAIN;
+    expect(&recorder, "ok 40000000\n", "grown");
+    recorder.fails = 0;
+    expect(&recorder, "ok 50000000\n", "grown");
+    expect(&recorder, "ok 60000000\n", "");
+    recorder.is_recorded = false;
+    expect_unasked(&recorder, "last");
+    assert_true(live_reader_has_ended(recorder.reader));
+    stop(&recorder);
+}
+
 static void a_reader_that_is_stopped_reads_once_more(void **state)
 {
     static const struct live_settings settings = {.from = 0, .period_ns = 1};
@@ -302,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_directory_that_cannot_be_read_is_tried_again),
         cmocka_unit_test(long_windows_are_split),
         cmocka_unit_test(what_is_long_ago_is_passed_over),
+        cmocka_unit_test(growth_is_told_instead_of_windows),
         cmocka_unit_test(a_reader_that_is_stopped_reads_once_more),
     };
 
