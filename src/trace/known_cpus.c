@@ -77,6 +77,12 @@ static int note_unstated(struct open_ctx *ctx)
                       ctx->path);
 }
 
+/* Whether all that a look at the events could find is in the manifest: that no switch was filtered, and which files there are. */
+static bool states_all(const struct manifest_source *recorded)
+{
+    return recorded->n_files > 0 && recorded->filters_known && recorded->n_filters == 0;
+}
+
 int known_cpus_missing(struct open_ctx *ctx, const struct ftrace_files *files, struct cpu_set *ret,
                        struct left_out *ret_left_out)
 {
@@ -90,14 +96,14 @@ int known_cpus_missing(struct open_ctx *ctx, const struct ftrace_files *files, s
 
     *ret = (struct cpu_set){0};
     *ret_left_out = left_out;
-    if ((ctx->recorded && ctx->recorded->pid_filter) || ctx->is_live || ctx->options->is_live ||
-        !are_copies(files))
+    if ((ctx->recorded && (ctx->recorded->pid_filter || states_all(ctx->recorded))) ||
+        ctx->is_live || ctx->options->is_live || !are_copies(files))
         return 0;
     r = ftrace_open(files, ctx->path, LAYER_GUEST, &catalogue, &ctx->options->reader, &sources, &n,
                     &error);
     if (left_out_find_in(r, sources, n, &catalogue, &left_out) < 0)
         return -ENOMEM;
-    /* What its manifest says is not looked for; but filters of events are not in it. */
+    /* What its manifest says is not looked for; but what its filters have left out is not in it. */
     if (ctx->recorded && ctx->recorded->n_files > 0) {
         if (left_out.threads == LEFT_OUT_SWITCHES)
             *ret_left_out = left_out;

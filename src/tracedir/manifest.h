@@ -22,7 +22,8 @@
  *                 "paused_ns": 5, "stopped_ns": 5, "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
  *         "files": {"xen/trace.raw": 81920, "xen/events": 4711},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…}, "came": {…},
- *         "lost": 5, "lost_at_end": 2, "lost_uncounted": true, "complete": true, "pid_filter": true, "problems": ["…"]}],
+ *         "lost": 5, "lost_at_end": 2, "lost_uncounted": true, "complete": true, "pid_filter": true,
+ *         "filters": ["sched:sched_switch=prev_pid != 0"], "problems": ["…"]}],
  *      "snapshot": {"reason": "trigger", "trigger": "qmp:STOP", "what": "STOP {…}", "time": {…},
  *                   "repeats": 3, "also": ["exit"], "suppressed": 12}}
  *
@@ -192,6 +193,10 @@ struct manifest_source {
     bool
         lost_uncounted; /* `lost` is not all: more were lost, or may be missing, as `problems` say */
     bool complete;      /* the recorder came to its end */
+    /* The events of a kernel that were recorded only if a filter let them pass, with it; `filters_known`: these are all. */
+    const char *const *filters;
+    unsigned n_filters;
+    bool filters_known;
     bool pid_filter; /* the kernel recorded only the threads of what was recorded: --host-threads */
 };
 

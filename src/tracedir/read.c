@@ -372,6 +372,8 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->lost_uncounted = get_bool(reader, json, "lost_uncounted");
     source->complete = get_bool(reader, json, "complete");
     source->pid_filter = get_bool(reader, json, "pid_filter");
+    source->filters_known = json_object_get(json, "filters") != NULL;
+    source->filters = get_strings(reader, json, "filters", &source->n_filters);
     source->problems = get_strings(reader, json, "problems", &source->n_problems);
 }
 

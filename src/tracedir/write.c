@@ -259,6 +259,8 @@ static int append_source(json_t *list, const struct manifest_source *source)
     r |= json_object_set_new(json, "complete", json_boolean(source->complete));
     if (source->pid_filter)
         r |= json_object_set_new(json, "pid_filter", json_true());
+    if (source->filters_known)
+        r |= set_strings(json, "filters", source->filters, source->n_filters);
     if (source->n_problems)
         r |= set_strings(json, "problems", source->problems, source->n_problems);
     return json_array_append_new(list, json) | r;

@@ -162,7 +162,7 @@ start paused good
 wait
 run torn "$(tells 'v: data from the guest was corrupted')" &
 run deaf "$(tells 'v: the agent has exited, and has sent all that it had')" &
-run keyed "$(tells 'v: traces')" --key=../key &
+run keyed "$(tells 'v: traces')" --key=../key --filter='toy:beat=count > 0' &
 run no-key '' &
 run wrong-key '' --key=../other-key &
 wait
@@ -319,6 +319,9 @@ grep -q '"complete": false' wrong-type/out/trace.json
 grep -q -e '--max-size is reached' flood/told
 
 ends keyed 0
+# Which events have a filter is in the manifest.
+jq -e '.sources[0].filters == ["toy:beat=count > 0"]' keyed/out/trace.json >/dev/null || fail "$(cat keyed/out/trace.json)"
+jq -e '.sources[0].filters == []' good/out/trace.json >/dev/null || fail "$(cat good/out/trace.json)"
 beats keyed v 1 | cmp - 1
 ends no-key 1 'the agent requires a key'
 ends wrong-key 1 'the key is another one'

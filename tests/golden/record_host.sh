@@ -258,6 +258,7 @@ cp "$(command -v dash || command -v sh)" beside
 : >stopped
 wait
 "$strata" report --layer host -e sched_switch filtered | grep -q 'next_comm=beside' || fail "nothing ran beside"
+jq -e '.sources[] | select(.name == "host") | .filters == []' filtered/trace.json >/dev/null || fail "$(cat filtered/trace.json)"
 "$strata" info filtered | grep -q '^ *filtered  *only the threads of what was recorded' || fail "$("$strata" info filtered)"
 "$strata" sched --layer host -f json filtered >sched 2>told || fail "$(cat told)"
 jq -e '[.rows[].key.task] as $tasks | ($tasks | index("sh")) != null and ($tasks | index("beside")) == null' sched >/dev/null ||

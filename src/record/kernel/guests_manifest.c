@@ -13,6 +13,8 @@
 struct entry {
     char name[96], path[96], pairs[128], confined[64];
     struct manifest_guest guest;
+    const char *const *filters;
+    unsigned n_filters;
 };
 
 static const char *known(const char *s)
@@ -34,6 +36,36 @@ static struct manifest_clock clock_of(const struct guest *guest, const struct gu
         .host = host,
         .error_ns = host ? MONO_ERROR_NS : 0,
     };
+}
+
+/* The events that have a filter, with it. -ENOMEM. */
+static int list_filters(const struct guest *guest, struct arena *arena, struct entry *entry)
+{
+    const struct trace_config *trace = guest->config.trace;
+    const char **filters;
+
+    entry->filters = NULL;
+    entry->n_filters = 0;
+    if (guest->config.virtio_trace)
+        return 0; /* what it records was chosen in the guest */
+    filters = arena_alloc(arena, (trace->n_events + 1) * sizeof(char *));
+    if (!filters)
+        return -ENOMEM;
+    for (unsigned i = 0; i < trace->n_events; i++) {
+        const struct guest_event *event = &trace->events[i];
+        size_t size = strlen(event->event) + strlen(event->filter) + sizeof "=";
+        char *text;
+
+        if (!*event->filter)
+            continue;
+        text = arena_alloc(arena, size);
+        if (!text)
+            return -ENOMEM;
+        snprintf(text, size, "%s=%s", event->event, event->filter);
+        filters[entry->n_filters++] = text;
+    }
+    entry->filters = filters;
+    return 0;
 }
 
 static void fill(const struct guest *guest, unsigned n, bool complete, struct entry *entry,
@@ -76,6 +108,9 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .lost_uncounted = boot->lost_uncounted,
         .complete = last ? complete && guest->error == 0 : true,
         .pid_filter = guest->config.pid_filter,
+        .filters_known = !guest->config.virtio_trace,
+        .filters = entry->filters,
+        .n_filters = entry->n_filters,
         .problems = (const char *const *)boot->problems,
         .n_problems = boot->n_problems,
     };
@@ -107,7 +142,10 @@ int guests_put_sources(const struct guests *guests, bool complete, enum guests_s
     n = 0;
     for (unsigned i = 0; i < guests->n; i++) {
         const struct guest *guest = &guests->guests[i];
+        struct entry *first = &entries[n];
 
+        if (list_filters(guest, arena, first) < 0)
+            return -ENOMEM;
         if (silent != GUESTS_SILENT_AS_OTHERS && guest_is_silent(guest)) {
             if (silent == GUESTS_SILENT_WITHOUT_EVENTS) {
                 fill_silent(guest, &entries[n], &sources[n]);
@@ -115,8 +153,11 @@ int guests_put_sources(const struct guests *guests, bool complete, enum guests_s
             }
             continue;
         }
-        for (unsigned j = 0; j < guest->n_boots; j++, n++)
+        for (unsigned j = 0; j < guest->n_boots; j++, n++) {
+            entries[n].filters = first->filters;
+            entries[n].n_filters = first->n_filters;
             fill(guest, j, complete, &entries[n], &sources[n]);
+        }
     }
     *ret = sources;
     *ret_n = n;

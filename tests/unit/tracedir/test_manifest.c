@@ -67,6 +67,7 @@ static struct manifest_source full_source(void)
     static const struct manifest_host host = {.boot_id = "b-1", .name = "build7", .recorder = 4710};
     static const char *const events[] = {"xen/events", "xen/events2"};
     static const char *const problems[] = {"the disk was full"};
+    static const char *const filters[] = {"sched:sched_switch=prev_pid != 0"};
 
     return (struct manifest_source){
         .name = "xen",
@@ -85,6 +86,9 @@ static struct manifest_source full_source(void)
         .lost_at_end = 4,
         .lost_uncounted = true,
         .complete = true,
+        .filters = filters,
+        .n_filters = 1,
+        .filters_known = true,
         .problems = problems,
         .n_problems = 1,
     };
@@ -195,6 +199,9 @@ static void test_round_trip(void **state)
     assert_int_equal(source->lost_at_end, 4);
     assert_true(source->lost_uncounted);
     assert_true(source->complete);
+    assert_true(source->filters_known);
+    assert_int_equal(source->n_filters, 1);
+    assert_string_equal(source->filters[0], "sched:sched_switch=prev_pid != 0");
     assert_int_equal(source->n_problems, 1);
     assert_string_equal(source->problems[0], "the disk was full");
     assert_null(source->percpu);
