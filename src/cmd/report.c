@@ -367,6 +367,7 @@ static int report_paths(struct report_options *options, char **paths, int n)
         if (!options->open.cache)
             return cli_no_memory();
     }
+    options->open.events_only = true;
     trace = status == EXIT_SUCCESS ? walk_open(&options->open, paths, n) : NULL;
     if (!trace)
         return EXIT_FAILURE;

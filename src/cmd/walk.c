@@ -160,6 +160,7 @@ void open_options_apply(const struct open_options *options, struct trace_options
         .clocks = known_clocks(),
         .cache_dir = cache_dir(),
         .leave_out_unrelated = options->leave_out_unrelated,
+        .events_only = options->events_only && !options->strict,
         .fd = options->fd,
         .cache = options->cache,
         .runtime_dir = getenv("XDG_RUNTIME_DIR"),

@@ -27,7 +27,7 @@ struct open_options {
     bool keep_going;
     bool strict;
     /* As in struct trace_options; there are no options for them. */
-    bool leave_out_unrelated;
+    bool leave_out_unrelated, events_only;
     const int *fd;
     struct reopen_cache *cache;
 };

@@ -160,7 +160,7 @@ static int find_left_out_of_perf(const struct open_ctx *ctx, struct left_out *re
     int r;
 
     *ret = (struct left_out){0};
-    if (ctx->is_live || ctx->options->is_live || !open_again(ctx, &in))
+    if (ctx->is_live || ctx->options->is_live || ctx->options->events_only || !open_again(ctx, &in))
         return 0;
     r = input_refill(&in, &error);
     if (r >= 0)

@@ -49,6 +49,8 @@ struct trace_options {
     /* The caller knows that what is recorded is still being recorded, though it may not be registered: what is not there yet is
      * not missing, and the caller reads it later (origin->is_live is not set). */
     bool is_live;
+    /* Events are only shown, each by itself: what was left out of a perf.data need not be known, which is read once more for that. */
+    bool events_only;
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
     /* What opening the same paths again may use of this opening (base/reopen_cache.h); NULL: nothing. Must outlive the
      * trace. */

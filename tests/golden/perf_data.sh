@@ -249,6 +249,11 @@ PYTHON
 case="perf record --filter"
 ! "$strata" sched filtered.made >out 2>err || fail "states: $(cat out)"
 grep -q '^strata: filtered.made: CPUs go on to another thread [0-9]* times without a switch ([0-9]* are there): ' err || fail "$(cat err)"
+# What is only shown says so with --strict, which asks for what is missing.
+"$strata" report --strict --limit 1 filtered.made >/dev/null 2>err || status=$?
+grep -q 'without a switch' err || fail "$(cat err)"
+"$strata" report filtered.made >events 2>err || fail "$(cat err)"
+[ "$(wc -l <events)" -gt 100 ] && [ ! -s err ] || fail "$(cat err)"
 "$strata" info filtered.made 2>err | grep -q '^  lost .*may be missing\|^  lost *unknown' || fail "$("$strata" info filtered.made)"
 case="perf record -F, of a thread, --overwrite"
 for of in whole freq period overwrite overwritten; do
