@@ -2,11 +2,13 @@
 #include "agent/pid_filter.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/tracefs.h"
+#include "base/proc.h"
 
 int tracefs_set_event_pid(int dir, pid_t pid, struct error *error)
 {
@@ -16,6 +18,12 @@ int tracefs_set_event_pid(int dir, pid_t pid, struct error *error)
     DIR *tasks;
     int r;
 
+    if (!proc_has_kernel_numbers())
+        return error_set(
+            error, -EOPNOTSUPP, "",
+            "cannot restrict the trace to process %ld: its number in the kernel is unknown "
+            "in this PID namespace; record all threads",
+            (long)pid);
     /* Before listing the threads: one that starts meanwhile inherits the filter from its parent. */
     r = tracefs_write(dir, "options/event-fork", "1");
     if (r < 0)

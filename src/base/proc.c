@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
@@ -91,6 +92,13 @@ int proc_cpu_time(pid_t pid, uint64_t *ret)
         return -EBADMSG;
     *ret = strtoull(user, NULL, 10) + strtoull(system, NULL, 10);
     return 0;
+}
+
+bool proc_has_kernel_numbers(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == UINT32_C(0xeffffffc);
 }
 
 bool proc_is_gone(int r)

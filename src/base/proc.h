@@ -20,6 +20,9 @@ int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);
 int proc_cpu_time(pid_t pid, uint64_t *ret);
 /* The number in the innermost PID namespace of TEXT, the content of /proc/PID/status; 0: the kernel does not show it. */
 unsigned long proc_inner_number(const char *text);
+/* Whether numbers of processes here are the kernel's own, as its trace has them: not in a PID namespace, such as a container's.
+ * Source: PROC_PID_INIT_INO in Linux's proc_ns.h. */
+bool proc_has_kernel_numbers(void);
 /* Whether proc_stat()'s error R says that there is no such process, and not that it could not be read. */
 bool proc_is_gone(int r);
 /* Converts a start time of proc_stat() to ns of CLOCK_BOOTTIME. */

@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "base/proc.h"
 #include "base/tsc.h"
 
 #define ATTEMPTS 8
@@ -29,15 +29,6 @@ static void read_line(const char *path, char *ret, size_t size)
     ret[strcspn(ret, "\n")] = '\0';
 }
 
-/* Whether process numbers here are the host's, not those of a container. Source: PROC_PID_INIT_INO in Linux's
- * proc_ns.h. */
-static bool has_host_pids(void)
-{
-    struct stat st;
-
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == UINT32_C(0xeffffffc);
-}
-
 const struct manifest_host *host_here(void)
 {
     static struct manifest_host host;
@@ -50,7 +41,7 @@ const struct manifest_host *host_here(void)
     host.boot_id = *boot_id ? boot_id : NULL;
     if (uname(&system) == 0 && *system.nodename)
         host.name = system.nodename;
-    host.recorder = has_host_pids() ? (int32_t)getpid() : 0;
+    host.recorder = proc_has_kernel_numbers() ? (int32_t)getpid() : 0;
     return &host;
 }
 
