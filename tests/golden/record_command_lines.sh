@@ -69,10 +69,16 @@ END
 # As root, QEMU changes its user and its root directory once it has opened what it was given.
 if [ "$(id -u)" -eq 0 ]; then
     mkdir empty
-    records -nodefaults -runas nobody
-    records -nodefaults -sandbox on -runas nobody -chroot empty
+    # QEMU 10 has -run-with alone.
+    if "$qemu" -help | grep -q -e '^-runas '; then
+        records -nodefaults -runas nobody
+        records -nodefaults -sandbox on -runas nobody -chroot empty
+    else
+        records -nodefaults -run-with user=nobody
+        records -nodefaults -sandbox on -run-with user=nobody,chroot=empty
+    fi
 else
-    echo "record_command_lines: SKIPPED in part: -runas and -chroot: requires root" >&2
+    echo "record_command_lines: SKIPPED in part: another user and root directory: requires root" >&2
 fi
 
 # The machine that a file of the user's chooses is known, too.
