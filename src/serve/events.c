@@ -14,7 +14,7 @@ static int check_sources(const struct server *server, const struct trace *trace,
     if (trace->n_missing <= atomic_load(&server->n_missing))
         return 0;
     return error_set(error, -EIO, NULL, "a source of the trace cannot be read: %s",
-                     trace->n_notes > 0 ? trace->notes[trace->n_notes - 1] : "");
+                     trace->missing ? trace->missing : "");
 }
 
 /* The next run of items. One of several sources that fails only ends, but what a request asks for may be in it. */

@@ -95,6 +95,8 @@ int recorded_leave_out(struct trace *trace, const struct manifest_source *source
 
 /* Keeps a printf-like sentence for the user. -ENOMEM. */
 int trace_note(struct trace *trace, const char *format, ...) _printf_(2, 3);
+/* … that says why a source, or a file of it, cannot be shown: counts it as missing. -ENOMEM. */
+int trace_note_missing(struct trace *trace, const char *format, ...) _printf_(2, 3);
 
 /* Takes ownership of SOURCE. -ENOMEM. */
 int open_ctx_add(struct open_ctx *ctx, struct source *source);

@@ -8,25 +8,46 @@
 
 #include "timeline/clock_map.h"
 
-int trace_note(struct trace *trace, const char *format, ...)
+static int add_note(struct trace *trace, const char *format, va_list args)
 {
     const char **bigger = realloc(trace->notes, (trace->n_notes + 1) * sizeof *trace->notes);
     _cleanup_free_ char *note = NULL;
-    va_list args;
-    int n;
 
     if (!bigger)
         return -ENOMEM;
     trace->notes = bigger;
-    va_start(args, format);
-    n = vasprintf(&note, format, args);
-    va_end(args);
-    if (n < 0) {
+    if (vasprintf(&note, format, args) < 0) {
         note = NULL;
         return -ENOMEM;
     }
     trace->notes[trace->n_notes] = arena_strdup(&trace->catalogue.arena, note);
     return trace->notes[trace->n_notes++] ? 0 : -ENOMEM;
+}
+
+int trace_note(struct trace *trace, const char *format, ...)
+{
+    va_list args;
+    int r;
+
+    va_start(args, format);
+    r = add_note(trace, format, args);
+    va_end(args);
+    return r;
+}
+
+int trace_note_missing(struct trace *trace, const char *format, ...)
+{
+    va_list args;
+    int r;
+
+    va_start(args, format);
+    r = add_note(trace, format, args);
+    va_end(args);
+    if (r < 0)
+        return r;
+    trace->n_missing++;
+    trace->missing = trace->notes[trace->n_notes - 1];
+    return 0;
 }
 
 void trace_set_duration_error(struct trace *trace, const struct trace_input *input)

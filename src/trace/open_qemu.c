@@ -38,10 +38,9 @@ static int get_recorded(const struct open_ctx *ctx, const struct qemu_events **r
         free(files);
         if (error_is_shortage(r))
             return r;
-        trace->n_missing++;
         error_print(&error, why, sizeof why);
-        return trace_note(trace, "what declares the events of '%s' is left out: %s", recorded->name,
-                          why);
+        return trace_note_missing(trace, "what declares the events of '%s' is left out: %s",
+                                  recorded->name, why);
     }
     files->next = trace->events->next;
     trace->events->next = files;

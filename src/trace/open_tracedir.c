@@ -15,9 +15,8 @@ int recorded_leave_out(struct trace *trace, const struct manifest_source *source
 {
     char why[1024];
 
-    trace->n_missing++;
     error_print(error, why, sizeof why);
-    return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
+    return trace_note_missing(trace, "the source '%s' cannot be shown: %s", source->name, why);
 }
 
 /* ---- What a reader of the recording should know of it ---- */

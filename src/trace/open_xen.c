@@ -25,10 +25,9 @@ static int add_recorded(struct xen_table *table, const struct open_ctx *ctx)
             r = xen_user_events_read(table, path, &error);
         if (r >= 0 || error_is_shortage(r))
             continue;
-        ctx->trace->n_missing++;
         error_print(&error, why, sizeof why);
-        r = trace_note(ctx->trace, "%s, which declares events of '%s', is left out: %s",
-                       recorded->events[i], recorded->name, why);
+        r = trace_note_missing(ctx->trace, "%s, which declares events of '%s', is left out: %s",
+                               recorded->events[i], recorded->name, why);
     }
     return error_is_shortage(r) ? r : 0;
 }

@@ -51,17 +51,16 @@ static bool has_events(const struct manifest_source *source, const struct manife
            (!source->clock.pairs || strcmp(file->path, source->clock.pairs) != 0);
 }
 
-static int note(struct open_ctx *ctx, const struct manifest_file *file, bool is_missing,
-                uint64_t bytes)
+static int note(int (*add)(struct trace *, const char *, ...), struct open_ctx *ctx,
+                const struct manifest_file *file, bool is_missing, uint64_t bytes)
 {
     if (bytes > 0)
-        return trace_note(ctx->trace,
-                          "%s/%s: has %" PRIu64 " of the %" PRIu64
-                          " bytes that the recorder wrote; the rest is lost",
-                          ctx->given, file->path, bytes, file->bytes);
-    return trace_note(ctx->trace,
-                      "%s/%s: is %s; the %" PRIu64 " bytes that the recorder wrote are lost",
-                      ctx->given, file->path, is_missing ? "missing" : "empty", file->bytes);
+        return add(ctx->trace,
+                   "%s/%s: has %" PRIu64 " of the %" PRIu64
+                   " bytes that the recorder wrote; the rest is lost",
+                   ctx->given, file->path, bytes, file->bytes);
+    return add(ctx->trace, "%s/%s: is %s; the %" PRIu64 " bytes that the recorder wrote are lost",
+               ctx->given, file->path, is_missing ? "missing" : "empty", file->bytes);
 }
 
 int recorded_files_check(struct open_ctx *ctx, bool keep_going)
@@ -79,8 +78,7 @@ int recorded_files_check(struct open_ctx *ctx, bool keep_going)
         ctx->is_cut |= has_events(source, file);
         /* Whatever is selected: the loss is at the end of what is left, and so is not in what follows. */
         ctx->trace->lost_uncounted |= ctx->is_cut;
-        ctx->trace->n_missing += !keep_going;
-        r = note(ctx, file, is_missing, bytes);
+        r = note(keep_going ? trace_note : trace_note_missing, ctx, file, is_missing, bytes);
     }
     return r;
 }

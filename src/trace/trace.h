@@ -108,8 +108,9 @@ struct trace {
     unsigned n_manifests;
     bool host_time; /* all times are the host's, and so are the origins' clocks */
     struct trace_clocks clocks;
-    unsigned
-        n_missing; /* sources of recorded directories, or files of them, that cannot be shown */
+    /* Sources of recorded directories, or files of them, that cannot be shown; the note of the last of them. */
+    unsigned n_missing;
+    const char *missing;
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;
     /* The recorder counted lost events, of which the records need not say anything; or it lost, or may have lost, more than
