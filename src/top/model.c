@@ -276,6 +276,7 @@ static void close_window(struct top_model *model)
     if (!model->is_open)
         return;
     states_done(&model->states);
+    selection_done(&model->within);
     steal_done(&model->steal);
     io_tracker_done(&model->io);
     free(model->classes);
@@ -332,10 +333,15 @@ int top_model_begin(struct top_model *model, struct trace *trace, int64_t from, 
     for (unsigned i = 0; i < TOP_SOURCES_MAX; i++)
         model->last_time[i] = model->last_end[i] = from;
     top_vcpus_begin(model);
+    r = selection_init_times(&model->within, from, until);
+    if (r < 0)
+        return r;
     states_init(&model->states, &top_vcpus_states_ops, model);
+    model->states.select = &model->within;
     r = io_tracker_init(&model->io, &model->clock, &top_requests_ops, model);
     if (r < 0) {
         states_done(&model->states);
+        selection_done(&model->within);
         return r;
     }
     model->is_open = true;

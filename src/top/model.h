@@ -161,6 +161,7 @@ struct top_model {
     struct top_class *classes;
     unsigned n_classes, slot;
     struct states states;
+    struct selection within; /* its time */
     struct steal steal;
     struct io_tracker io;
     int64_t last_time[TOP_SOURCES_MAX]; /* of an event */

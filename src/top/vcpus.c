@@ -417,6 +417,24 @@ static void add(struct top_model *model, struct top_vcpu *vcpu, enum state state
         parts[part] += end - begin;
 }
 
+/* Adds INTERVAL. If the engine of states knows how long it was inside of its guest, as after a loss on a CPU where the vCPU did
+ * not run, then its modes only tell the hypervisor from the VMM. */
+static void add_interval(struct top_model *model, struct top_vcpu *vcpu,
+                         const struct state_interval *interval)
+{
+    int64_t *parts = vcpu->parts[model->slot], before[TOP_PARTS], missing;
+
+    memcpy(before, parts, sizeof before);
+    add(model, vcpu, (enum state)interval->state, interval->begin, interval->end);
+    if (interval->state != STATE_RUNNING || interval->inside < 0 || vcpu->kind == TOP_BY_GUEST)
+        return;
+    missing = interval->inside - (parts[TOP_GUEST] - before[TOP_GUEST]);
+    missing = MAX(missing, before[TOP_GUEST] - parts[TOP_GUEST]);
+    missing = MIN(missing, parts[TOP_RUNS] - before[TOP_RUNS]);
+    parts[TOP_GUEST] += missing;
+    parts[TOP_RUNS] -= missing;
+}
+
 /* Whether what is carried over can have lasted until NEXT, the first interval that is known. */
 static bool leads_to(const struct top_vcpu *vcpu, const struct state_interval *next)
 {
@@ -442,7 +460,7 @@ static void put_interval(struct top_model *model, struct top_vcpu *vcpu,
         return;
     if (!vcpu->has_interval && interval->begin > model->from && leads_to(vcpu, interval))
         add(model, vcpu, (enum state)vcpu->begin_state, model->from, interval->begin);
-    add(model, vcpu, (enum state)interval->state, interval->begin, interval->end);
+    add_interval(model, vcpu, interval);
     vcpu->has_interval = true;
     vcpu->has_states = true;
     vcpu->last_interval = *interval;

@@ -124,14 +124,14 @@ def check_metrics(sched, windows):
             same(f"metrics of {windows} windows", number, {name: found.get((number, state), 0)}, row)
 
 
-def check_top(sched, length, without=()):
+def check_top(sched, length):
     screen = output(strata, "top", "--batch", "--iterations", "1", "-d", "3", TRACE)
     rows = re.findall(r"^\S+ +(\d+)((?: +[0-9.]+\+?| +-){8})$", screen, re.M)
     assert len(rows) == len(sched), screen
     names = "run", "guest", None, None, "wait", "stolen", "sleep", None
     for number, row in rows:
         for name, value in zip(names, row.split()):
-            if name and name not in without:
+            if name:
                 percent = f"{sched[int(number)][name] / length * 100:.1f}"
                 same("top", number, {name: value.rstrip("+")}, {name: percent})
 
@@ -268,12 +268,12 @@ for seed in sys.argv[4:]:
         check_exits_of_top(counts, last - first)
         check_begun(first, last)
         check_lost(*make(int(seed), True))
-        # A loss makes time unknown, in all of them. The guest's share is known less exactly to top.
+        # A loss makes time unknown, in all of them.
         rows = read_sched()
         check_summary(rows)
         check_sql(rows)
         check_metrics(rows, 3)
-        check_top(rows, last - first, ("guest",))
+        check_top(rows, last - first)
         with page.Page(strata, TRACE) as shown_page:
             check_page(rows, shown_page)
     except SystemExit as error:
