@@ -31,6 +31,8 @@ struct text;
 
 /* An item that is late by more items than this is not put in order (timeline/reorder.h). */
 #define SOURCE_DISORDER_MAX 512
+/* A time that is further from those around it, in ns, may be damaged (timeline/stray.h). */
+#define SOURCE_STRAY_NS UINT64_C(10000000000)
 
 struct source_ops {
     int (*next)(struct source *source, const struct item **ret_items);

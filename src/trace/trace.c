@@ -15,6 +15,7 @@
 #include "timeline/merge.h"
 #include "timeline/read_ahead.h"
 #include "timeline/reorder.h"
+#include "timeline/stray.h"
 #include "trace/directory.h"
 #include "trace/open.h"
 #include "trace/recognise.h"
@@ -276,7 +277,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
 }
 
 /* Puts the stages on top of the readers. */
-static int assemble(struct trace *trace, bool file_order)
+static int assemble(struct trace *trace, const struct trace_options *options)
 {
     struct source **all;
     unsigned n = 0;
@@ -293,7 +294,14 @@ static int assemble(struct trace *trace, bool file_order)
         for (unsigned j = 0; j < trace->inputs[i].n_sources; j++) {
             struct source *source = trace->inputs[i].sources[j];
 
-            if (r == 0 && !source->ordered && !trace->inputs[i].per_cpu && !file_order) {
+            /* What is live would have to wait. */
+            if (r == 0 && !options->is_live && trace->inputs[i].live_fd < 0) {
+                r = stray_open(source, &source);
+                if (r < 0)
+                    continue; /* it is freed */
+                trace->inputs[i].sources[j] = source;
+            }
+            if (r == 0 && !source->ordered && !trace->inputs[i].per_cpu && !options->file_order) {
                 r = reorder_open(source, REORDER_WINDOW, &source);
                 if (r < 0)
                     continue; /* it is freed */
@@ -371,7 +379,7 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
     r = host_time_choose_timebase(trace, ctxs[0].options, error);
     for (unsigned i = 0; i < trace->n_inputs; i++)
         trace_set_bounds(trace, &trace->inputs[i]);
-    return r < 0 ? r : assemble(trace, ctxs[0].options->file_order);
+    return r < 0 ? r : assemble(trace, ctxs[0].options);
 }
 
 /* Makes an opening of each path, and of each source of a recorded directory. */

@@ -87,8 +87,20 @@ def make(seed, path):
     if vmm and vmm.records and rng.random() < 0.9:
         words.append(f"QEMU: {plant_vmm(rng, vmm)}")
         sources.append(vmm)
+    damage(seed, sources[0], words)
     kernel_files.write_manifest(path, [source.write(path) for source in sources])
     return sources, words
+
+
+def damage(seed, source, words):
+    """A time in SOURCE may be damaged."""
+    rng = random.Random(seed + 2)
+    if rng.random() < 0.25:
+        if isinstance(source, (PerfStream, TextFile, LttngTrace)):
+            source.damage_event(rng)
+        else:
+            source.damage_time(rng)
+        words.append(f"{source.kernel.name}: damaged times {list(source.stray)[:1]}")
 
 
 def make_clock(seed, path):
@@ -155,8 +167,10 @@ def make_raw(seed, path):
     for _ in range(rng.randint(0, 2)):
         cpu = rng.randrange(n_cpus)
         source.begin_late(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) // 2)))
+    words = []
+    damage(seed, source, words)
     source.write(path)
-    return source, [f"raw pages: {'tracing was off' if source.is_stopped else 'read one after the other'} {source.gaps}"]
+    return source, words + [f"raw pages: {'tracing was off' if source.is_stopped else 'read one after the other'} {source.gaps}"]
 
 
 def make_file(seed, path, kind):
@@ -191,8 +205,10 @@ def make_file(seed, path, kind):
     if what == "late":
         cpu = rng.randrange(made.host.n_cpus)
         source.begin_late(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) // 2)))
+    words = []
+    damage(seed, source, words)
     source.write(path)
-    return source, [f"{kind}: {what} {source.gaps}"]
+    return source, words + [f"{kind}: {what} {source.gaps}"]
 
 
 @functools.cache

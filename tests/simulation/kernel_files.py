@@ -77,7 +77,7 @@ class Page:
     """Events that a page holds, in order."""
 
     def __init__(self):
-        self.events, self.data, self.missed = [], b"", None
+        self.events, self.data, self.missed, self.late_by = [], b"", None, 0
 
     def bytes(self, to_ticks):
         commit, stored = len(self.data), b""
@@ -86,7 +86,7 @@ class Page:
             if self.missed and len(self.data) + 8 <= PAGE - HEADER:
                 commit |= 1 << 30
                 stored = struct.pack("<Q", self.missed)
-        head = struct.pack("<QQ", to_ticks(self.events[0].time), commit)
+        head = struct.pack("<QQ", to_ticks(self.events[0].time + self.late_by), commit)
         return (head + self.data + stored).ljust(PAGE, b"\0")
 
 

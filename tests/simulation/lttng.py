@@ -120,6 +120,11 @@ class LttngTrace(Source):
                 page.number -= n_pages
         self.gaps.append(Gap(cpu, pages[first - 1].events[-1].time, pages[first].events[0].time))
 
+    def damage_event(self, rng):
+        packet = super().damage_event(rng)
+        if packet:
+            packet.data = b"".join(record(event) for event in packet.events)
+
     def snapshot(self, rng):
         """Of each CPU, what its ring has is copied while others go on: it begins and ends at a time of its own."""
         released = [rng.randint(0, len(pages) // 2) for pages in self.cpus]

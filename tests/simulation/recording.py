@@ -6,6 +6,7 @@ import kernel_files
 
 BASE = 5 * 10**12  # of the host's clock, at the machine's time 0
 REALTIME = 1795246302879548000
+FAR = [sign * length for sign in (-1, 1) for length in (60 * 10**9, 4000 * 10**9)] + [10 * 365 * 86400 * 10**9]  # of times that are damaged
 BOOT_ID = "6f1c2d5e-0b5c-4a53-9a5e-1d3a1f0c2b4d"
 
 
@@ -35,6 +36,7 @@ class Source:
         self.lost = 0  # by the recorder's count
         self.facts = {}
         self.sizes = {}
+        self.stray = {}  # damaged times of events, and what they were
         self.cpus = self.make_pages()
         self.is_missing = [False] * kernel.n_cpus
         self.cut_bytes = [0] * kernel.n_cpus
@@ -45,7 +47,7 @@ class Source:
     def events(self):
         """Those that are in the trace."""
         return sorted(e for cpu, pages in enumerate(self.cpus) if not self.is_missing[cpu] for page in pages
-                      for e in page.events)
+                      for e in page.events if (cpu, e.time) not in self.stray)
 
     def drop(self, name):
         """Events of this name were not recorded."""
@@ -88,6 +90,31 @@ class Source:
             pages[first].missed = 0
         self.lost += n
         self.gaps.append(Gap(cpu, pages[first - 1].events[-1].time, pages[first].events[0].time))
+
+    def damage_time(self, rng):
+        """The time of a page is far from where it belongs."""
+        cpu = rng.randrange(self.kernel.n_cpus)
+        pages = self.cpus[cpu]
+        if len(pages) < 3:
+            return
+        i = rng.randrange(1, len(pages) - 1)
+        pages[i].late_by = rng.choice(FAR)
+        self.stray.update(((cpu, event.time), event.time) for event in pages[i].events)
+        self.gaps.append(Gap(cpu, pages[i - 1].events[-1].time, pages[i + 1].events[0].time))
+
+    def damage_event(self, rng):
+        """That of an event is."""
+        cpu = rng.randrange(self.kernel.n_cpus)
+        pages = [page for page in self.cpus[cpu] if len(page.events) > 2]
+        if not pages:
+            return None
+        page = rng.choice(pages)
+        i = rng.randrange(1, len(page.events) - 1)
+        before, event, after = page.events[i - 1:i + 2]
+        page.events[i] = event._replace(time=event.time + rng.choice(FAR))
+        self.stray[cpu, page.events[i].time] = event.time
+        self.gaps.append(Gap(cpu, before.time, after.time))
+        return page
 
     def begin_late(self, cpu, n_pages):
         """The first pages of a CPU were released, as by a recorder that keeps the last ones."""

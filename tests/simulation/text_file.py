@@ -99,7 +99,7 @@ class TextFile(Source):
             for piece in pieces:
                 for event in piece.events:
                     group = GROUPS[event.name.split("_")[0]]
-                    lines.append((event.time, self.line(event, f"{group}:{event.name}" if self.is_perf else event.name, text_of(event))))
+                    lines.append((self.stray.get((cpu, event.time), event.time), self.line(event, f"{group}:{event.name}" if self.is_perf else event.name, text_of(event))))
                 if not piece.is_after_loss:
                     continue
                 first = piece.events[0]

@@ -81,9 +81,10 @@ static int read_record(struct perf_data *perf)
         r = perf_record_next(perf, &record, &what);
     perf->has_pending = false;
     if (r > 0 && record.type == RECORD_FINISHED_ROUND) {
+        r = perf_settle_step(perf);
         perf->limit = limit_of_round(perf);
         perf->next_limit = perf->max_time;
-        return 0;
+        return r;
     }
     if (r > 0) {
         r = perf_header_record(perf, &record, &what);
@@ -110,6 +111,8 @@ static int read_on(struct perf_data *perf)
             break;
         }
     }
+    if (r == 0 && perf->at_end)
+        r = perf_settle_step(perf);
     if (r == 0 && perf->at_end) {
         r = perf->result == 0 || perf->ends_inside ? perf_handle_end(perf) : 0;
         perf->limit = INT64_MAX;
@@ -193,6 +196,7 @@ static void perf_free(struct source *source)
     order_free(perf->order);
     text_done(&perf->made);
     text_done(&perf->skipped_body);
+    text_done(&perf->step_body);
     perf_tasks_done(&perf->tasks);
     perf_unpack_free(perf->unpack);
     kernel_events_unref(perf->events);
@@ -315,6 +319,11 @@ static const char *perf_hint(const struct source *source)
             "the kernel throttled sampling, so samples are missing (%" PRIu64
             " times); record with a lower frequency (-F)",
             perf->n_throttled);
+    if (perf->n_stray)
+        say(perf,
+            "events with a time far from those around them are damaged and count as lost (%" PRIu64
+            ")",
+            perf->n_stray);
     if (perf->no_times)
         say(perf, "samples have no times: perf record ran with --no-timestamp");
     if (perf->aux_bytes || perf->features.has_aux)
@@ -502,7 +511,7 @@ static int open_reader(struct input *in, const char *name, struct catalogue *cat
     }
     perf->source = (struct source){.ops = &ops, .ordered = true, .tells_losses_late = true};
     perf->in = *in;
-    perf->made = perf->skipped_body = TEXT_IN_MEMORY;
+    perf->made = perf->skipped_body = perf->step_body = TEXT_IN_MEMORY;
     perf->catalogue = catalogue;
     perf->keep_going = options->keep_going;
     perf->features.clockid = PERF_ATTR_CLOCKID_NONE;

@@ -91,6 +91,12 @@ struct perf_data {
         skipped_last; /* of the samples before it, until one was not; its body is in `skipped_body` */
     struct text skipped_body;
     bool has_skipped_last;
+    /* A sample whose time is far from the one before on its CPU, until the next record tells whether it is damaged (timeline/stray.h); its
+     * body is in `step_body`. */
+    struct perf_record step;
+    struct text step_body;
+    bool has_step;
+    uint64_t n_stray; /* samples with damaged times */
     struct perf_cpu *cpus;
 
     struct perf_tasks tasks;
@@ -108,6 +114,8 @@ struct perf_data {
 
 /* Reads the header, or that of a stream and its records up to the first of the kernel's (header.c). */
 int perf_header_read(struct perf_data *perf, struct error *error);
+/* The record after a step is no sample of its CPU: the step is true. -ENOMEM. */
+int perf_settle_step(struct perf_data *perf);
 /* Takes in a record that says something of events or the machine. 1: it was one. -ENOMEM, -EBADMSG with *RET_WHAT. */
 int perf_header_record(struct perf_data *perf, const struct perf_record *record,
                        const char **ret_what);

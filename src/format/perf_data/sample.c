@@ -6,6 +6,7 @@
 #include "base/cpu_set.h"
 #include "base/macro.h"
 #include "base/saturate.h"
+#include "base/ticks.h"
 #include "event/kernel.h"
 #include "format/perf_data/reader.h"
 
@@ -159,6 +160,14 @@ int perf_handle_damage(struct perf_data *perf, uint64_t skipped)
         return 0;
     none = get_cpu(perf, CPU_UNKNOWN);
     return none ? put_damage(perf, none, seen_time(perf, TIME_UNKNOWN), false) : -ENOMEM;
+}
+
+/* A sample of CPU has a damaged time; the next one has TIME. */
+static _cold_ int put_stray(struct perf_data *perf, struct perf_cpu *cpu, int64_t time)
+{
+    struct item item = make_loss(perf, cpu, LOSS_UNREADABLE, time, 1);
+
+    return put_loss_item(perf, cpu, &item);
 }
 
 static int put_loss(struct perf_data *perf, struct perf_cpu *cpu, int64_t time, uint64_t lost)
@@ -597,6 +606,31 @@ static int keep_skipped(struct perf_data *perf, const struct perf_record *record
     return 0;
 }
 
+/* Whether TIME of a sample is too far from LAST, that of its CPU, to be taken for true at once. */
+static bool is_far(int64_t last, int64_t time)
+{
+    int64_t step = ticks_between(last, time);
+
+    return last != TIME_UNKNOWN &&
+           (step > (int64_t)SOURCE_STRAY_NS || step < -(int64_t)SOURCE_STRAY_NS);
+}
+
+static int keep_step(struct perf_data *perf, const struct perf_record *record)
+{
+    struct text *body = &perf->step_body;
+
+    body->next = body->start;
+    text_put(body, (const char *)record->body, record->size);
+    if (body->error)
+        return body->error;
+    perf->step = *record;
+    perf->has_step = true;
+    return 0;
+}
+
+/* A sample of CPU NUMBER has TIME: tells whether the kept one is damaged. -ENOMEM. */
+static int settle_step(struct perf_data *perf, int32_t number, int64_t time);
+
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
 {
     const uint8_t *body = record->body;
@@ -620,15 +654,18 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         time = (int64_t)get_u64(perf, body + attr->time);
     else
         perf->no_times = true;
-    time = seen_time(perf, time);
     item = make_item(perf, ITEM_EVENT, time, CPU_UNKNOWN, PID_UNKNOWN);
     if (likely(attr->cpu != PERF_NOWHERE))
         item.cpu = (int32_t)get_u32(perf, body + attr->cpu);
     else if (attr->id != PERF_NOWHERE)
         item.cpu = cpu_of_id(perf, get_u64(perf, body + attr->id));
-    cpu = get_cpu(perf, item.cpu);
+    r = unlikely(perf->has_step) ? settle_step(perf, item.cpu, time) : 0;
+    cpu = r < 0 ? NULL : get_cpu(perf, item.cpu);
     if (!cpu)
         return -ENOMEM;
+    if (unlikely(is_far(cpu->last, time)) && record != &perf->step)
+        return keep_step(perf, record);
+    item.time = time = seen_time(perf, time);
     if (unlikely(cpu->is_damaged)) {
         r = put_damage(perf, cpu, time, false);
         if (r < 0)
@@ -670,8 +707,43 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     return put_sample(perf, cpu, &item, pieces, 3);
 }
 
+int perf_settle_step(struct perf_data *perf)
+{
+    if (likely(!perf->has_step))
+        return 0;
+    perf->has_step = false;
+    perf->step.body = (const uint8_t *)perf->step_body.start;
+    return handle_sample(perf, &perf->step);
+}
+
+static int settle_step(struct perf_data *perf, int32_t number, int64_t time)
+{
+    const struct perf_record *step = &perf->step;
+    const struct perf_attr *attr;
+    struct perf_cpu *cpu = get_cpu(perf, number);
+    const uint8_t *body = (const uint8_t *)perf->step_body.start;
+    int32_t step_cpu;
+
+    if (!cpu)
+        return -ENOMEM;
+    attr = perf_attrs_of_sample(&perf->attrs, body, step->size);
+    step_cpu = attr->cpu != PERF_NOWHERE  ? (int32_t)get_u32(perf, body + attr->cpu)
+               : attr->id != PERF_NOWHERE ? cpu_of_id(perf, get_u64(perf, body + attr->id))
+                                          : CPU_UNKNOWN;
+    if (step_cpu != number || is_far(cpu->last, time) ||
+        !is_far(time, (int64_t)get_u64(perf, body + attr->time)))
+        return perf_settle_step(perf);
+    perf->has_step = false;
+    perf->n_stray++;
+    return put_stray(perf, cpu, time);
+}
+
 int perf_handle_record(struct perf_data *perf, const struct perf_record *record)
 {
+    int r = record->type == RECORD_SAMPLE ? 0 : perf_settle_step(perf);
+
+    if (r < 0)
+        return r;
     switch (record->type) {
     case RECORD_SAMPLE: return handle_sample(perf, record);
     case RECORD_LOST: return handle_lost(perf, record);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Times that cannot be: damage turns the time of an event, or of a page of events, into one that is far from what is around it.
+ *
+ *  X1  A stretch of events is stray if its first one is more than SOURCE_STRAY_NS from the event before, in the order of the file, and within
+ *      STRAY_ITEMS items an event follows that is as far from the one before it, and not far from the event before the stretch. A clock that
+ *      was set or starts again does not come back, nor does a machine that was idle.
+ *  X2  Stray events are not lent. They are losses of their CPUs (LOSS_UNREADABLE) that end at the event that comes back.
+ *  X3  Not looked at are clocks that can be set at any time ("realtime"), and stray events that nothing follows.
+ *
+ * Up to ITEM_BLOCK_ITEMS items and their payloads are copied where a step is at the end of a run; otherwise, nothing is. */
+
+#include "event/source.h"
+
+#define STRAY_ITEMS 1024u
+
+/* Takes ownership of INPUT, also on failure. -ENOMEM. Its hint tells how many stray events were met. */
+int stray_open(struct source *input, struct source **ret_source);
