@@ -13,6 +13,7 @@
 #include "base/clock_ns.h"
 #include "base/suggest.h"
 #include "event/class.h"
+#include "event/pattern.h"
 
 #define TEXT_MAX 4096u
 #define RULES_MAX 4u
@@ -199,7 +200,7 @@ static int parse_event(struct parser *parser)
     if (r < 0 || !take(parser, "{"))
         return r;
     start = parser->p;
-    end = strrchr(start, '}');
+    end = event_condition_end(start);
     if (!end)
         return fail(parser, "the '}' of the event's condition is missing");
     parser->p = end + 1;
@@ -212,27 +213,18 @@ static int parse_event(struct parser *parser)
 
 /* ---- Spans ---- */
 
-/* The last '>' that is no part of the rule's own signs, conditions and texts; NULL: there is none. */
+/* The last '>' that is no part of the rule's own signs and conditions; NULL: there is none. */
 static const char *find_limit(const char *p)
 {
     const char *found = NULL;
-    bool in_braces = false;
-    char quote = '\0';
 
     for (const char *start = p; *p; p++) {
-        if (quote) {
-            if (*p == '\\' && p[1])
-                p++;
-            else if (*p == quote)
-                quote = '\0';
-        } else if (*p == '"' || *p == '\'') {
-            quote = *p;
-        } else if (*p == '{' || *p == '}') {
-            in_braces = *p == '{';
-        } else if (*p == '>' && !in_braces && p > start && p[-1] != '-' && p[-1] != '>' &&
-                   p[1] != '>') {
+        const char *end = *p == '{' ? event_condition_end(p + 1) : NULL;
+
+        if (end)
+            p = end;
+        else if (*p == '>' && p > start && p[-1] != '-' && p[-1] != '>' && p[1] != '>')
             found = p;
-        }
     }
     return found;
 }

@@ -9,6 +9,7 @@
 #include "analysis/condition.h"
 #include "base/macro.h"
 #include "event/class.h"
+#include "event/pattern.h"
 
 struct parser {
     const char *text;
@@ -154,19 +155,13 @@ static int parse_condition(struct parser *parser, struct span_step *step)
 {
     struct error why = {0};
     const char *start, *end;
-    char quote = '\0';
     int r;
 
     if (!take(parser, "{"))
         return 0;
     start = parser->p;
-    for (end = start; *end && (quote || *end != '}'); end++) {
-        if (quote && *end == '\\' && end[1])
-            end++;
-        else if (quote ? *end == quote : (*end == '"' || *end == '\''))
-            quote = quote ? '\0' : *end;
-    }
-    if (!*end)
+    end = event_condition_end(start);
+    if (!end)
         return fail(parser, start, "the '}' of a condition is missing");
     step->condition = arena_strndup(parser->arena, start, (size_t)(end - start));
     if (!step->condition)
