@@ -71,13 +71,15 @@ case=exits
 (umask 077 && head -c 32 /dev/urandom >key)
 reserve_port
 pids="$pids $reserved"
-"$STRATA_BIN/strata-agent" --listen "tcp:127.0.0.1:$port" --key key >agent-t 2>&1 &
+# At the end of its command it has 30 s to say goodbye; after SIGTERM 0.4 s, which a busy machine takes.
+mkfifo go
+"$STRATA_BIN/strata-agent" --listen "tcp:127.0.0.1:$port" --key key --run sh -c 'read -r line <go' >agent-t 2>&1 &
 agent=$!
 pids="$pids $agent"
 "$strata" record -o exits --guest=t="tcp:127.0.0.1:$port" --key key -e sched:sched_process_exec >out 2>told &
 pid=$!
 wait_for "$(traces t) || ! kill -0 $pid 2>/dev/null"
-kill -TERM $agent
+echo >go
 wait $agent || fail "the agent: $(cat agent-t)"
 wait_for "grep -qs 't: the agent has exited' told || ! kill -0 $pid 2>/dev/null"
 sleep 0.5 # the recorder tries again
