@@ -75,7 +75,7 @@ static void keep(struct flight *flight, uint64_t now, bool may_release)
     struct error error = {0};
     struct arena arena = {0};
     char text[TEXT_MAX];
-    int r = recorders_put_sources(recorders, n_recorders, &arena, &sources, &n);
+    int r = recorders_put_sources(recorders, n_recorders, 0, &arena, &sources, &n);
 
     if (r >= 0)
         r = retention_step(flight->retention, sources, n, now, may_release, &error);

@@ -145,8 +145,8 @@ bool recorder_is_late(const struct recorder *recorder)
            !recorder->ops->is_flushed(recorder);
 }
 
-int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct arena *arena,
-                          struct manifest_source **ret, unsigned *ret_n)
+int recorders_put_sources(struct recorder *const *recorders, unsigned n, uint64_t until,
+                          struct arena *arena, struct manifest_source **ret, unsigned *ret_n)
 {
     struct recorder_sources *all = arena_alloc(arena, (n + 1) * sizeof *all);
     struct manifest_source *sources;
@@ -157,7 +157,7 @@ int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct 
     for (unsigned i = 0; i < n; i++) {
         int r = 0;
 
-        all[i] = (struct recorder_sources){0};
+        all[i] = (struct recorder_sources){.until = until};
         if (recorders[i]->state != RECORDER_NEW && recorders[i]->ops->sources)
             r = recorders[i]->ops->sources(recorders[i], arena, &all[i]);
         if (r < 0)

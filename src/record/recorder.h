@@ -83,6 +83,8 @@ struct recorder_sources {
     struct manifest_source *items; /* in the arena */
     unsigned n;
     unsigned about; /* the source to which the problems of the recorder are added */
+    uint64_t
+        until; /* set before: what is recorded is copied up to this moment (CLOCK_MONOTONIC, ns); 0: it is not copied */
 };
 
 struct recorder_stats {

@@ -9,8 +9,8 @@
 struct arena *recording_arena(struct recording *recording);
 
 /* The sources of N recorders, with their problems, for one manifest. -ENOMEM. */
-int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct arena *arena,
-                          struct manifest_source **ret, unsigned *ret_n);
+int recorders_put_sources(struct recorder *const *recorders, unsigned n, uint64_t until,
+                          struct arena *arena, struct manifest_source **ret, unsigned *ret_n);
 
 /* Notes that TEXT, or a message that says the same, was reported. */
 void recorder_note_report(struct recorder *recorder, const char *text);

@@ -155,7 +155,7 @@ static int write_manifest(struct recording *recording, bool is_last, struct erro
     struct manifest manifest = {0};
     struct manifest_source *sources;
     char path[32]; /* also where the directory was renamed meanwhile */
-    int r = recorders_put_sources(recording->recorders, recording->n, &manifest.arena, &sources,
+    int r = recorders_put_sources(recording->recorders, recording->n, 0, &manifest.arena, &sources,
                                   &manifest.n_sources);
 
     manifest.sources = sources;

@@ -122,7 +122,8 @@ static int put_sources(const struct recording *recording, const struct retention
     unsigned n_recorders, at = 0;
     struct recorder *const *recorders = recording_recorders(recording, &n_recorders);
     struct manifest_moment now = host_moment();
-    int r = recorders_put_sources(recorders, n_recorders, arena, ret_sources, ret_n);
+    int r = recorders_put_sources(recorders, n_recorders, (uint64_t)now.monotonic_ns, arena,
+                                  ret_sources, ret_n);
 
     for (unsigned i = 0; r >= 0 && i < n_recorders; i++) {
         const struct recorder *recorder = recorders[i];

@@ -90,7 +90,7 @@ static void find_contradictions(struct finder *finder)
 
 /* The machine of SOURCE was WHAT for NS; DECIMALS of a second are known. */
 static void find_standstill(struct finder *finder, const struct manifest_source *source,
-                            uint64_t ns, const char *what, int decimals)
+                            bool is_snapshot, uint64_t ns, const char *what, int decimals)
 {
     int64_t length = source->ended.monotonic_ns - source->began.monotonic_ns;
     double share = length > 0 ? MIN((double)ns / (double)length, 1) : 1;
@@ -103,7 +103,8 @@ static void find_standstill(struct finder *finder, const struct manifest_source 
     text_printf(&finder->text, "was %s for %s%.*f s", what, decimals == 0 ? "some " : "", decimals,
                 (double)ns / 1e9);
     if (length > 0)
-        text_printf(&finder->text, ", %.1f%% of the recording", share * 100);
+        text_printf(&finder->text, ", %.1f%% of the recording%s", share * 100,
+                    is_snapshot ? " up to the snapshot" : "");
     text_put_str(&finder->text, ": it did nothing meanwhile");
     finder_add(finder, NULL, NULL, NULL, share >= SHARE_MIN ? 3 + share : share, "info");
 }
@@ -113,11 +114,13 @@ static void find_standstills(struct finder *finder, const struct trace *trace)
     for (unsigned i = 0; i < trace->n_manifests; i++)
         for (unsigned j = 0; j < trace->manifests[i].n_sources; j++) {
             const struct manifest_source *source = &trace->manifests[i].sources[j];
+            bool is_snapshot = trace->manifests[i].snapshot != NULL;
 
             if (!source->vmm)
                 continue;
-            find_standstill(finder, source, source->vmm->stopped_ns, "stopped by a signal", 0);
-            find_standstill(finder, source, source->vmm->paused_ns, "paused", 3);
+            find_standstill(finder, source, is_snapshot, source->vmm->stopped_ns,
+                            "stopped by a signal", 0);
+            find_standstill(finder, source, is_snapshot, source->vmm->paused_ns, "paused", 3);
         }
 }
 

@@ -153,7 +153,7 @@ struct manifest_vmm {
     unsigned n_command, n_threads;
     const char
         *exit; /* how it ended: "status 1", "killed by signal 9"; NULL: not, as far as was seen */
-    /* How long, until the recording ended, the machine was paused, and its process was stopped by a signal (looked at each second).
+    /* How long, until the recording ended or the snapshot was taken, the machine was paused, and its process was stopped by a signal (looked at each second).
      * 0: not, or not known. */
     uint64_t paused_ns, stopped_ns;
     const char *qmp; /* while it is recorded, the path of a socket for its monitor */

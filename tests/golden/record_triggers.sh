@@ -288,6 +288,10 @@ if qemu=$(command -v qemu-system-x86_64); then
     repeats=$(jq '.snapshot.repeats // 0' "$snapshot/trace.json")
     saved qemu '*-qmp-RESET'
     suppressed=$(jq '.snapshot.suppressed // 0' "$snapshot/trace.json")
+    # It was taken a second after the machine was stopped, which had not gone on.
+    jq -e '.sources[] | select(.name == "vmm").vmm.paused_ns >= 1e9' "$snapshot/trace.json" >/dev/null || fail "$(cat "$snapshot/trace.json")"
+    "$strata" summary "$snapshot" 2>/dev/null | grep -q 'was paused for [0-9.]* s, [0-9.]*% of the recording up to the snapshot' ||
+        fail "$("$strata" summary "$snapshot" 2>&1)"
     saved qemu '*-exit'
     reads "$snapshot"
     manifest '.trigger == "exit == 137" and (.what | test("killed by signal 9"))'

@@ -152,8 +152,8 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
 
 /* How long, until it ended or is no longer recorded, the machine was paused (not where it migrated away), and QEMU's process
  * was stopped by signals. */
-uint64_t qemu_paused_ns(const struct qemu_recorder *self);
-uint64_t qemu_stopped_ns(const struct qemu_recorder *self);
+uint64_t qemu_paused_ns(const struct qemu_recorder *self, uint64_t until);
+uint64_t qemu_stopped_ns(const struct qemu_recorder *self, uint64_t until);
 /* How QEMU ended, and why if its monitor reported that; NULL: it has not. */
 const char *qemu_exit_text(const struct qemu_recorder *self, char *buf, size_t size);
 int qemu_sources(const struct recorder *recorder, struct arena *arena,

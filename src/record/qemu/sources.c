@@ -57,7 +57,9 @@ struct entry {
     const char *problems[1];
 };
 
-static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *entry)
+/* UNTIL: up to when how long the machine stood still is known; 0: it is not. */
+static void put_vmm(const struct qemu_recorder *self, bool final, uint64_t until,
+                    struct entry *entry)
 {
     entry->vmm = (struct manifest_vmm){
         .pid = self->monitor.pid,
@@ -70,8 +72,8 @@ static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *
         .n_command = self->settings.n_command,
         .threads = self->monitor.threads,
         .n_threads = self->monitor.n_threads,
-        .paused_ns = final ? qemu_paused_ns(self) : 0,
-        .stopped_ns = final ? qemu_stopped_ns(self) : 0,
+        .paused_ns = until ? qemu_paused_ns(self, until) : 0,
+        .stopped_ns = until ? qemu_stopped_ns(self, until) : 0,
         .exit = qemu_exit_text(self, entry->exit, sizeof entry->exit),
         .qmp = final ? NULL : self->control,
     };
@@ -154,7 +156,7 @@ int qemu_sources(const struct recorder *recorder, struct arena *arena, struct re
     int r = entry ? 0 : -ENOMEM;
 
     if (r >= 0)
-        put_vmm(self, final, entry);
+        put_vmm(self, final, final ? (uint64_t)self->ended.monotonic_ns : ret->until, entry);
     if (r >= 0 && self->reads_rings)
         r = put_rings(self, final, &entry->vmm, arena, &rings);
     items = r < 0 ? NULL : rings.n > 0 ? rings.items : arena_alloc(arena, sizeof *items);
@@ -162,6 +164,6 @@ int qemu_sources(const struct recorder *recorder, struct arena *arena, struct re
         return -ENOMEM;
     if (rings.n == 0)
         put_source(self, final, entry, &items[0]);
-    *ret = (struct recorder_sources){items, MAX(rings.n, 1u), rings.about};
+    *ret = (struct recorder_sources){.items = items, .n = MAX(rings.n, 1u), .about = rings.about};
     return 0;
 }

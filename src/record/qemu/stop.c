@@ -354,21 +354,19 @@ static void note_resets(struct qemu_recorder *self)
                          monitor->resets, s, ago);
 }
 
-uint64_t qemu_stopped_ns(const struct qemu_recorder *self)
+uint64_t qemu_stopped_ns(const struct qemu_recorder *self, uint64_t until)
 {
     const struct qemu_monitor *monitor = &self->monitor;
-    uint64_t ended = (uint64_t)self->ended.monotonic_ns;
 
-    return monitor->halted_ns + (monitor->is_halted ? ended - MIN(monitor->halted_at, ended) : 0);
+    return monitor->halted_ns + (monitor->is_halted ? until - MIN(monitor->halted_at, until) : 0);
 }
 
-uint64_t qemu_paused_ns(const struct qemu_recorder *self)
+uint64_t qemu_paused_ns(const struct qemu_recorder *self, uint64_t until)
 {
     const struct qemu_monitor *monitor = &self->monitor;
-    uint64_t ended = (uint64_t)self->ended.monotonic_ns;
-    bool is_last = !monitor->is_migrated && qemu_monitor_stands_still(monitor, ended);
+    bool is_last = !monitor->is_migrated && qemu_monitor_stands_still(monitor, until);
 
-    return monitor->paused_ns + (is_last ? ended - MIN(monitor->pause.stopped, ended) : 0);
+    return monitor->paused_ns + (is_last ? until - MIN(monitor->pause.stopped, until) : 0);
 }
 
 static void note_pauses(struct qemu_recorder *self)
@@ -386,7 +384,8 @@ static void note_pauses(struct qemu_recorder *self)
                          "QEMU's process was stopped by a signal %u time%s, for some %.0f seconds "
                          "in all: its machine did nothing meanwhile",
                          monitor->n_halts, monitor->n_halts == 1 ? "" : "s",
-                         (double)qemu_stopped_ns(self) / (double)NSEC_PER_SEC);
+                         (double)qemu_stopped_ns(self, (uint64_t)self->ended.monotonic_ns) /
+                             (double)NSEC_PER_SEC);
     note_resets(self);
     if (monitor->is_migrated && !monitor->is_paused)
         recorder_problem(&self->recorder,
