@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Large captures, made of the small real ones in tests/data by bench/repeat.c. What was made is kept
+"""Large traces, made of the small real ones in tests/data by bench/repeat.c. What was made is kept
 in the cache folder and taken from there the next time."""
 
 import functools
@@ -87,7 +87,7 @@ class Inputs:
         return found[0]
 
     def unpacked(self, pattern):
-        """A capture from tests/data, without its compression."""
+        """A trace from tests/data, without its compression."""
         source = self._source(pattern)
         name = self.path(os.path.basename(source).removesuffix(".xz"))
         if not source.endswith(".xz"):
@@ -113,7 +113,7 @@ class Inputs:
 
     @functools.cached_property
     def declared(self):
-        """The path of declarations of all events of QEMU's captures."""
+        """The path of declarations of all events of QEMU's traces."""
         path = self.path("declared")
         made = subprocess.run([QEMU_EVENTS, path], stderr=subprocess.PIPE, text=True)
         if made.returncode == 77:
@@ -165,7 +165,7 @@ class Inputs:
             os.link(qemu, os.path.join(folder, "vmm", "trace"))
             shutil.copytree(pages, os.path.join(folder, "guest"), copy_function=os.link)
             with open(os.path.join(folder, "guest", "clock-pairs"), "w", encoding="ascii") as f:
-                # From the first event of the one capture to its last round, and so for the other.
+                # From the first event of the one trace to its last round, and so for the other.
                 for i in range(times + 1):
                     f.write(f"{5572000000000 + i * 24900000000} {4600000000 + i * 75000000} 40000\n")
             with open(os.path.join(folder, "trace.json"), "w", encoding="ascii") as f:
@@ -238,7 +238,7 @@ class Inputs:
 
 
 def declared_arguments(declared, capture):
-    """name -> [(kind, argument)] for the events of the file DECLARED whose names the capture holds."""
+    """name -> [(kind, argument)] for the events of the file DECLARED whose names the trace holds."""
     with open(capture, "rb") as f:
         names = set(re.findall(rb"[a-z]\w{3,}", f.read()))
     found = {}

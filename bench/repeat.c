@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a large capture of a small real one: the same records again and again, each time later by as
- * much as the capture lasts. What a peer rejects in a file that goes back in time, or that names
+/* Makes a large trace of a small real one: the same records again and again, each time later by as
+ * much as the trace lasts. What a peer rejects in a file that goes back in time, or that names
  * things twice, is not repeated.
  *
  *     repeat simpletrace TIMES IN OUT
@@ -10,7 +10,7 @@
  *     repeat ctf TIMES LAYOUT TABLE IN OUT                simpletrace to one CTF stream
  *
  * TABLE has a line "NAME ID KINDS" per event, KINDS a letter per argument: u a number, s a string.
- * Prints the number of events written. A bench tool: it expects good captures and says so when it
+ * Prints the number of events written. A bench tool: it expects good traces and says so when it
  * has none. */
 #include <errno.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *form
     exit(1);
 }
 
-/* A whole capture in memory. */
+/* A whole trace in memory. */
 struct bytes {
     uint8_t *p;
     size_t n;

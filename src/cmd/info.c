@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata info: what is in a capture. */
+/* strata info: describes traces. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -241,7 +241,7 @@ static int describe_one(const struct info_options *options, char *path)
     return status;
 }
 
-/* A capture, or each source of a recorded directory. */
+/* A trace, or each source of a recorded directory. */
 static int describe_path(const struct info_options *options, char *path)
 {
     struct timeline timeline = {0};

@@ -144,7 +144,7 @@ static int help(const char *name)
     return EXIT_SUCCESS;
 }
 
-/* Takes the places of standard descriptors that are closed, so that no capture or temporary file gets
+/* Takes the places of standard descriptors that are closed, so that no trace or temporary file gets
  * one of them and then what is meant for people. Using them still fails. */
 static void hold_standard_descriptors(void)
 {

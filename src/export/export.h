@@ -28,8 +28,7 @@ struct export_options {
     const char *name; /* what messages call it: the name that it gets when it is whole */
     /* Classes and origins, which grow in number while items are read. */
     const struct catalogue *catalogue;
-    /* Where several captures are exported as one: the number that this gives to an origin. NULL: one
-     * capture. */
+    /* The number of the trace of an origin, if several traces are exported as one. NULL: one trace. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
     bool lines_numbered;      /* lines of text name the number, as those of a report do */
@@ -124,7 +123,7 @@ static inline uint64_t export_since(int64_t ns, int64_t base)
     return ns > base ? (uint64_t)ns - (uint64_t)base : 0;
 }
 
-/* The number of the capture that ITEM is of; 0 where there is one. */
+/* The number of the trace with ITEM; 0 if there is only one trace. */
 static inline unsigned export_origin_number(const struct export_options *options,
                                             const struct origin *origin)
 {

@@ -31,7 +31,7 @@ struct tables_options {
     const struct trace *trace;
     /* What ended the reading before the end, a problem of its own; read when the sink is finished. NULL: nothing. */
     const struct error *problem;
-    /* Where several captures are one: the number that this gives to an origin. NULL: 0. */
+    /* The number of the trace of an origin, if several traces are read as one. NULL: 0. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
     bool errors; /* several clocks were converted to one: times have bounds */

@@ -46,7 +46,7 @@ struct slice {
 struct slices_options {
     /* Classes and origins, which grow in number while items are read. */
     const struct catalogue *catalogue;
-    /* Where several captures are shown as one: the number of an origin's capture. NULL: one capture. */
+    /* The number of the trace of an origin, if several traces are shown as one. NULL: one trace. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
     const struct span_rule *rules; /* whose spans are shown beside the built-in ones */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The tracks that a timeline is drawn on: a group for each capture, in it CPUs, vCPUs, threads, requests and
+/* The tracks that a timeline is drawn on: a group for each trace, in it CPUs, vCPUs, threads, requests and
  * curves, each made when something first happens there. */
 
 #include "base/arena.h"
@@ -71,7 +71,7 @@ struct pair {
 #define RECENT_VCPUS 64 /* a power of two */
 
 struct group {
-    unsigned number; /* of the capture */
+    unsigned number; /* of the trace */
     enum layer layer;
     struct track track;
     struct track *tracks; /* all others, newest first */
@@ -106,7 +106,7 @@ struct tracks {
     void *made_arg;
 };
 
-/* As many of a kind have tracks of their own in a group: a damaged or hostile capture can have any number. */
+/* The largest number of a kind that have their own tracks in a group. A damaged or hostile trace may have any number. */
 #define TRACKS_MAX 65536
 
 /* All return NULL when memory is out or MADE failed; what has no track of its own is on that of the group's events. */

@@ -23,7 +23,7 @@ TABLES = ('event', 'span', 'state', 'loss', 'source', 'clock', 'trace')
 
 
 def command(url, *arguments, host='h1', database='traces'):
-    # The capture of Xen does not have the rate of its clock: this makes its ticks nanoseconds.
+    # The trace of Xen does not have the rate of its clock: this makes its ticks nanoseconds.
     return [STRATA, 'export', '--to', 'clickhouse', '--url', f'{url}/{database}', *(['--host-name', host] if host else []),
             *([] if vm() in arguments else ['--cpu-hz', '1G']), *arguments]
 

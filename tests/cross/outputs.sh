@@ -1,5 +1,5 @@
 #!/bin/sh
-# What strata prints of each capture of tests/data, here and on another machine, is the same: tools/cross-check runs it.
+# What strata prints of each trace of tests/data, here and on another machine, is the same: tools/cross-check runs it.
 #
 #   tests/cross/outputs.sh STRATA COMMAND...    STRATA: of this machine; COMMAND...: the other one, as by qemu-s390x
 set -eu

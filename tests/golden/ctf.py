@@ -6,7 +6,7 @@
 
 STRATA: strata report --format json. BABELTRACE: babeltrace2 --clock-cycles, of the same trace. Each
 event's time, processor, thread, name and fields are to be the same, and the order of events. (The
-capture has no empty texts: babeltrace2 2.0 shows the one before it instead.)"""
+trace has no empty texts: babeltrace2 2.0 shows the one before it instead.)"""
 
 import json
 import re

@@ -49,16 +49,16 @@ says 1 'other-name: is an input as well' "$strata" export --to csv -o other-name
 "$strata" export --to ctf -n 5 -o own.ctf boot.trace
 says 1 'own.ctf: is an input as well' "$strata" export --to ctf -o own.ctf own.ctf
 says 1 'itself: is an input as well' "$strata" summary --html=itself itself
-cmp boot.trace itself || fail "its own capture was overwritten"
+cmp boot.trace itself || fail "its own trace was overwritten"
 
 # ---- damage: what was readable is exported ----
 head -c 100000 boot.trace >cut.trace
-"$strata" report -f csv cut.trace >report.csv 2>err && fail "the cut capture is not noticed"
+"$strata" report -f csv cut.trace >report.csv 2>err && fail "the cut trace is not noticed"
 status=0
 "$strata" export --to csv -o cut.csv cut.trace 2>err || status=$?
 [ $status -eq 1 ] || fail "cut: exit $status"
 grep -q '^strata: cut.trace: ' err || fail "$(cat err)"
-cmp report.csv cut.csv || fail "a cut capture"
+cmp report.csv cut.csv || fail "a cut trace"
 
 # ---- a signal ends the reading, and what was read is exported ----
 mkfifo fifo

@@ -1,5 +1,5 @@
 """export_ctf.py REPORT BABELTRACE ERRORS AGAIN METADATA: compares a report in JSON with what `babeltrace2 --clock-cycles` shows
-of the CTF that the same capture was exported to, with what it tells of losses on standard error, and with the report
+of the CTF that the same trace was exported to, with what it tells of losses on standard error, and with the report
 of that CTF: in it, each event has the layer, group, thread and vCPU that it had.
 
 babeltrace2 2.0 shows the text before instead of an empty one, so those are not compared."""

@@ -72,7 +72,7 @@ diff expected out || fail "an event of many fields"
 
 # Two traces of one QEMU have their events in common.
 cp boot.trace again.trace
-"$strata" export --to trace-events boot.trace again.trace | cmp boot.events - || fail "two captures have events twice"
+"$strata" export --to trace-events boot.trace again.trace | cmp boot.events - || fail "two traces have events twice"
 
 # Standard input, and selection.
 "$strata" export --to simpletrace -n 100 - <boot.trace >out

@@ -1,4 +1,4 @@
-"""export_sqlite.py REPORT DATABASE: compares a report in JSON with the database that the same capture was
+"""export_sqlite.py REPORT DATABASE: compares a report in JSON with the database that the same trace was
 exported to, event by event."""
 import json
 import re

@@ -73,9 +73,9 @@ vmm_probe_2|table" ] || fail "variants: $(sqlite3 export.db .schema)"
 {"x":"12","z":9}
 {"x":255,"y":8}' ] || fail "variants in JSON: $(sqlite3 export.db "SELECT fields FROM events_json ORDER BY id")"
 
-# The facts about a capture, and its problems.
+# The facts about a trace, and its problems.
 head -c 100009 boot.trace >cut.trace
-"$strata" export --to sqlite -o export.db cut.trace 2>err && fail "the cut capture is not noticed"
+"$strata" export --to sqlite -o export.db cut.trace 2>err && fail "the cut trace is not noticed"
 [ "strata: $(sqlite3 export.db 'SELECT text FROM problem')" = "$(cat err)" ] || fail "problems: $(cat err)"
 [ "$(sqlite3 export.db "SELECT value FROM fact WHERE key = 'version'; SELECT path FROM source")" = "4
 cut.trace" ] || fail "facts: $(sqlite3 export.db 'SELECT * FROM fact')"

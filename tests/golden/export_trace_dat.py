@@ -1,5 +1,5 @@
 """export_trace_dat.py REPORT TRACE_CMD AGAIN: compares a report in JSON with what `trace-cmd report -R -t` shows of
-the trace.dat that the same capture was exported to, and with what strata reads of that.
+the trace.dat that the same trace was exported to, and with what strata reads of that.
 
 trace-cmd shows raw memory of single bytes as text, so of such it is what strata reads that counts."""
 import json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What trace-cmd shows of two captures of a real kernel, strata report shows of them too: the same
+# What trace-cmd shows of two traces of a real kernel, strata report shows of them too: the same
 # times, CPUs, tasks, names and texts, in the same order; from raw pages, and from a trace.dat where
 # trace-cmd is installed to write one.
 many_files=yes

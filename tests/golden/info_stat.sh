@@ -57,7 +57,7 @@ for info, row in zip(infos, rows):
     assert {key: cell for key, cell in row.items() if cell} == flat, (row, flat)
 END
 
-# Several captures, of whatever clocks: one after the other.
+# Several traces, of whatever clocks: one after the other.
 "$strata" info guest xen.raw >actual
 grep -A1 '^xen.raw$' actual | grep -q 'format  *xentrace'
 grep -q 'clock  *tsc, its rate is not known' actual

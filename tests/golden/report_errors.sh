@@ -107,7 +107,7 @@ run 0 report -k guest
 printf 'hello' | dd of=guest/cpu0.raw bs=1 seek=41000 conv=notrunc 2>/dev/null
 run 1 report guest
 
-# What is no capture.
+# What is no trace.
 run 1 report ''
 says "strata: the path is empty"
 run 1 report - boot - <boot
@@ -143,7 +143,7 @@ run 1 report short
 says "strata: short: offset "
 head -c 5 boot >shorter
 run 1 report shorter
-# Of several captures one that is bad: nothing is shown.
+# Of several traces one that is bad: nothing is shown.
 run 1 report boot nothing
 [ ! -s out ]
 # info takes each by itself.
@@ -199,7 +199,7 @@ if [ -w /dev/full ]; then
     says "strata: cannot write to standard output: No space left on device"
 fi
 
-# Neither the names of files and options nor what a capture holds may command a terminal.
+# Neither the names of files and options nor what a trace holds may command a terminal.
 esc=$(printf '\033')
 head -c 1000 boot >"cut$esc[31m
 name"

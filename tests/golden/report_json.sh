@@ -1,5 +1,5 @@
 #!/bin/sh
-# JSON and CSV hold what the text holds, for every kind of capture; stat and info count the same.
+# JSON and CSV hold what the text holds, for every kind of trace; stat and info count the same.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 

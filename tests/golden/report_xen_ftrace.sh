@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata report of a hypervisor's and a guest's captures: losses, tasks, vCPUs, several CPUs.
+# strata report of a hypervisor's and a guest's traces: losses, tasks, vCPUs, several CPUs.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
@@ -55,7 +55,7 @@ grep -q 'no tracefs copy' err
 grep -q 'the clock (local) of cpu0.raw is another than that (tsc) of xen.raw' err
 [ ! -s out ]
 
-# Two captures of one clock are one report, which says which is which.
+# Two traces of one clock are one report, which says which is which.
 cp -r guest guest2
 cp cpu0.raw guest/
 cp cpu1.raw guest2/

@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata sched beside the tools that others have for the same: xenalyze on captures of Xen; perf sched and trace-cmd on
+# strata sched beside the tools that others have for the same: xenalyze on traces of Xen; perf sched and trace-cmd on
 # this machine's own kernel, while a program with threads that run and sleep is recorded.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"

@@ -138,7 +138,7 @@ lacks() { # DIRECTORY CPU
     grep -q "^strata: $1.*: there are no data of CPU $2, which its events, files or vCPUs name: what it did is unknown$" told &&
         grep -q ' unknown number in\|how many is not known' info || fail "$(cat told info)"
 }
-# No event of this capture names another CPU: it is not known whether there was one.
+# No event of this trace names another CPU: it is not known whether there was one.
 case="not stated"
 copy cut
 rm cut/guest/cpu1.raw cut/trace.json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# xentrace_format against what Xen's own program (its Python 3 version) printed: real captures with a
+# xentrace_format against what Xen's own program (its Python 3 version) printed: real traces with a
 # file of formats, and small streams with rules that try what Python's % operator can do.
 set -eu
 x="$STRATA_BIN/xentrace_format"
@@ -46,7 +46,7 @@ done <"$d/rules/cases"
 # The file that is installed is understood, and says what the events' table says of these.
 "$x" "$DATA/../../data/formats" </dev/null || fail "data/formats"
 xz -dc "$d/xen-4.17-no-guest-class.raw.xz" | "$x" "$DATA/../../data/formats" >"$out"
-grep -q 'unknown_0x' "$out" && fail "data/formats does not know an event of a real capture"
+grep -q 'unknown_0x' "$out" && fail "data/formats does not know an event of a real trace"
 
 # What has no rule at all, and what cannot be opened.
 got=0

@@ -1,4 +1,4 @@
-# Sourced: makes the captures that all analyses are tried on: xen-4.17-all, xen-4.22-all, kvm, perf.ctf, vm, guest.
+# Sourced: makes the traces that all analyses are tried on: xen-4.17-all, xen-4.22-all, kvm, perf.ctf, vm, guest.
 # shellcheck shell=sh
 . "$here/../lib/kernel_capture.sh"
 . "$here/../lib/exit_captures.sh"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The captures in tests/data, and what `strata report` prints of them. $DATA and $STRATA_BIN are those of the test."""
+"""The traces in tests/data, and what `strata report` prints of them. $DATA and $STRATA_BIN are those of the test."""
 
 import json
 import lzma

@@ -1,4 +1,4 @@
-# Sourced: makes the captures of hypervisors: xen-4.17-all, xen-4.22-all, kvm.
+# Sourced: makes the traces of hypervisors: xen-4.17-all, xen-4.22-all, kvm.
 # shellcheck shell=sh
 for trace in 4.17-all 4.22-all; do
     xz -dc "$DATA/xen/xen-$trace.raw.xz" >xen-$trace

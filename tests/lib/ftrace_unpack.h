@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Captures of the test data, unpacked into a temporary directory as a user would have them. */
+/* Traces of the test data, unpacked into a temporary directory as a user would have them. */
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-# Sourced, after golden.sh: captures for tests of --jobs, most with more events than are read before threads begin, some
+# Sourced, after golden.sh: traces for tests of --jobs, most with more events than are read before threads begin, some
 # damaged; and what compares several threads with one.
 # shellcheck shell=sh
 "$tree/tools/qemu-events" declared || exit

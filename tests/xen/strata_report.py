@@ -1,4 +1,4 @@
-"""What strata says of a capture, and comparisons of that with others. Each raises ValueError at the
+"""What strata says of a trace, and comparisons of that with others. Each raises ValueError at the
 first thing that differs; Events are as strata report --format json shows them."""
 import collections
 import json

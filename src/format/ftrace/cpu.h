@@ -10,7 +10,7 @@
 #include "format/ftrace/times.h"
 #include "schema/kernel/events.h"
 
-/* What the CPUs of one capture share. Counted: each source holds it. */
+/* What the CPUs of one trace share. Each source holds a reference. */
 struct ftrace_capture {
     unsigned n_refs;
     struct kernel_events *events; /* a reference */
@@ -25,13 +25,13 @@ struct ftrace_capture {
     bool keep_going;
 };
 
-/* A capture with one reference. Takes a reference of EVENTS over, also when it fails (-ENOMEM). ORIGIN is copied into
+/* A trace with one reference. Takes over a reference of EVENTS, even if it fails (-ENOMEM). ORIGIN is copied into
  * CATALOGUE and gets its task names from EVENTS. */
 int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
                        struct kernel_events *events, const struct ftrace_layout *layout,
                        bool keep_going, struct ftrace_capture **ret_capture);
 void ftrace_capture_unref(struct ftrace_capture *capture);
-/* How times are to be changed; TIMES must outlive the capture's sources. */
+/* Sets how times are changed. TIMES must outlive the trace's sources. */
 void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
 
 /* The time of a record of CPU, as its source has it. */

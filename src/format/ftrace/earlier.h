@@ -11,7 +11,7 @@
 
 /* The passed pages of one CPU. */
 struct earlier_pages {
-    struct earlier_pages *next; /* of the capture's CPUs */
+    struct earlier_pages *next; /* of the trace's CPUs */
     struct ftrace_capture *capture;
     struct page_feed *feed;
     int cpu;

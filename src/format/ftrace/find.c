@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files of a directory make an ftrace capture. */
+/* Finds the files of an ftrace trace in a directory. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ struct ftrace_raw {
     bool is_late;
 };
 
-/* Which files make a capture. All strings are owned (malloc). */
+/* The files of a trace. All strings are owned (malloc). */
 struct ftrace_files {
     char *tree;
     char *kallsyms; /* instead of the tree's own, or NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* trace.dat, the file that trace-cmd writes: everything an ftrace capture needs in one file. Versions
+/* trace.dat, the file that trace-cmd writes: all of a trace of ftrace in one file. Versions
  * 6 and 7.
  *
  * Both begin so:

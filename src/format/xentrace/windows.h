@@ -7,7 +7,7 @@
  * noted together with which cpus have windows from there to the next note: a segment. Whoever needs a
  * cpu's next window steps over the segments without that cpu and walks the one with it again; the
  * last few walked segments are kept. When there are too many segments, pairs of them become one. So
- * a cpu that was idle for most of the capture costs no memory for what the others wrote meanwhile.
+ * a cpu that was idle for most of the trace costs no memory for what the others wrote meanwhile.
  *
  * The first windows of the file, which are all of one that is not large, are remembered from the opening, and not walked
  * again: reading a head is a system call each. */

@@ -209,7 +209,7 @@ static int load(struct cpu_source *s)
 }
 
 /* The first cycle count among the records in the buffer, for those before it that have none. A
- * capture of classes without times has none at all: what was looked through once is not again. */
+ * trace of classes without times has none at all: what was looked through once is not again. */
 static int64_t first_time(struct cpu_source *s)
 {
     size_t at = s->next;

@@ -29,7 +29,7 @@ struct xentrace_options {
  * *RET_SOURCES is a malloc()ed array (free() it) of *RET_N sources, at least one, in the order of the
  * cpus' numbers. They share what they read from and need not be freed together. Times are raw cycle
  * counts; a record without one has that of the record before it on its cpu (of the first one after
- * it at a capture's start; TIME_UNKNOWN when the first records of a cpu have none far and wide).
+ * it at a trace's start; TIME_UNKNOWN when the first records of a cpu have none far and wide).
  * A source lends in the order of the file, whose times do not step backwards unless the counter did.
  *
  * Classes are made when the first event of each is read, so the catalogue grows while sources are

@@ -214,7 +214,7 @@ static void test_by_cpu_and_task(void **state)
     tally_init(&tally, TALLY_BY_CPU);
     assert_int_equal(sink_put(&tally.sink, items, ARRAY_SIZE(items)), 0);
     assert_int_equal(tally_sorted(&tally, &rows, &n), 0);
-    assert_int_equal(n, 6); /* five, and the one of the other capture */
+    assert_int_equal(n, 6); /* five, and the one of the other trace */
     assert_int_equal(rows[0]->count, 1000);
     assert_int_equal(rows[0]->cpu, -1);
     assert_int_equal(rows[0]->distances->max, 5);

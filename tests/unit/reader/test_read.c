@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The public reading library, linked as a program would link it. The capture is made here: a
+/* The public reading library, linked as a program would link it. The trace is made here: a
  * simpletrace file, version 4, of two events and a loss, and the declarations that it needs. */
 
 #include "cmocka_all.h"
@@ -234,7 +234,7 @@ static void test_damage(void **state)
     strata_reader_free(reader);
 }
 
-/* With its names ignored, the capture's events 10 and 11 are ones that nobody declares. */
+/* With its names ignored, the trace's events 10 and 11 are ones that nobody declares. */
 static void test_no_header(void **state)
 {
     struct strata_reader *reader = open_reader(capture);
@@ -265,7 +265,7 @@ static void test_misuse(void **state)
     assert_int_equal(strata_reader_add(reader, capture), -EBUSY);
     strata_reader_free(reader);
 
-    /* A kind of file that is no capture. */
+    /* A kind of file that is no trace. */
     reader = open_reader(declarations);
     assert_int_equal(strata_reader_next(reader), -EINVAL);
     assert_non_null(strstr(strata_reader_error(reader), declarations));
@@ -303,7 +303,7 @@ static void test_merge(void **state)
     strata_reader_free(reader);
 }
 
-/* All of a capture as a number that depends on every text, in order. */
+/* All of a trace as a number that depends on every text, in order. */
 static void *digest(void *path)
 {
     struct strata_reader *reader = strata_reader_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two captures of a real kernel, event by event against what trace-cmd makes of them; and the same as
+/* Two traces of a real kernel, event by event against what trace-cmd makes of them; and the same as
  * trace.dat, where trace-cmd is installed to write one. */
 #include "cmocka_all.h"
 

@@ -326,7 +326,7 @@ static void clocks(void **state)
     }
 }
 
-/* A capture in a directory. */
+/* A trace in a directory. */
 
 static char dir[64];
 

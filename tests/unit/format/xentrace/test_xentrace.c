@@ -833,7 +833,7 @@ static void test_many_unknown(void **state)
     close_stream(&o);
 }
 
-/* A real capture: each record's cpu, number and time, and the order over the cpus, as xenalyze
+/* A real trace: each record's cpu, number and time, and the order over the cpus, as xenalyze
  * (4.17, --dump-raw-process) has them. */
 static void test_as_xenalyze(void **state)
 {
