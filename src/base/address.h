@@ -20,14 +20,13 @@ struct host_port {
  * port must be in brackets. -EINVAL: none of these. */
 int host_port_parse(const char *text, size_t len, struct host_port *ret);
 
-/* Whether the parsed HOST is an IP address in digits. */
+/* True if the parsed HOST is an IP address in digits. */
 bool host_port_is_address(const struct host_port *host_port);
 
-/* Whether ADDRESS, of IPv4 or IPv6, is one that only this machine reaches. */
+/* True if only this machine reaches ADDRESS, of IPv4 or IPv6. */
 bool address_is_loopback(const struct sockaddr *address);
 
-/* Parses "A" or "A:B", numbers below UINT32_MAX: a port, or a vsock address. Returns how many there
- * are; -EINVAL. */
+/* Parses "A" or "A:B", numbers below UINT32_MAX: a port, or a vsock address. Returns the number of numbers; -EINVAL. */
 int number_pair_parse(const char *text, uint32_t ret_numbers[2]);
 
 /* Fills the address of the socket PATH. -EINVAL: PATH is empty; -ENAMETOOLONG. */

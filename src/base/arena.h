@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Memory that lives as long as its owner: many small pieces, freed all at once. */
+/* Many small pieces of memory that live as long as their owner, and are freed at once. */
 
 #include <stddef.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A file or directory that is written under a temporary name beside its final one and renamed when it
- * is complete: a failed write leaves no file, and the output may replace the file that is being
- * read.
+/* A file or directory that is written under a temporary name beside its final name, and renamed when it is complete. So a
+ * failed write leaves no file, and the output may replace the file that is being read.
  *
- * A file is PATH.XXXXXX until then. A directory is PATH.XXXXXX/new: a reader of all directories beside PATH, by a pattern
- * such as DIR/TABLE, does not find what is incomplete, nor what a killed writer (SIGKILL, a crash) leaves.
+ * The temporary name of a file is PATH.XXXXXX, of a directory PATH.XXXXXX/new. So a reader of all directories beside PATH,
+ * by a pattern such as DIR/TABLE, finds neither an incomplete directory nor the leftover of a killed writer.
  *
  * SIGINT, SIGTERM and SIGHUP remove incomplete output before they end the program; ignored signals stay
  * ignored. One output at a time per process; not thread-safe. */
@@ -27,16 +26,15 @@ struct atomic_output {
     enum atomic_output_kind kind;
     const char *path;  /* final name; borrowed; NULL: standard output */
     char *temp_path;   /* name until it is committed; NULL: written in place (a pipe, a device) */
-    char *temp_parent; /* ATOMIC_OUTPUT_DIRECTORY: holds temp_path alone; NULL: otherwise */
+    char *temp_parent; /* ATOMIC_OUTPUT_DIRECTORY: holds only temp_path; otherwise NULL */
     bool (*may_replace)(const char *path);
     int fd;          /* -1: a directory */
     struct text out; /* ATOMIC_OUTPUT_STREAM */
 };
 
-/* PATH NULL or "-": standard output. MAY_REPLACE decides whether an existing directory that is not
- * empty may be replaced; NULL: never. With STOP, the first signal only stores its number there, and a
- * second one ends the program. -EEXIST: a directory that may not be replaced; or another errno; each
- * with ERROR. */
+/* PATH NULL or "-": standard output. MAY_REPLACE says whether an existing directory that is not empty may be replaced;
+ * NULL: never. With STOP, the first signal only stores its number there, and a second signal ends the program. -EEXIST:
+ * a directory that may not be replaced; or another errno; each with ERROR. */
 int atomic_output_open(enum atomic_output_kind kind, const char *path,
                        bool (*may_replace)(const char *path), volatile sig_atomic_t *stop,
                        struct atomic_output *ret, struct error *error);
@@ -45,5 +43,5 @@ int atomic_output_open(enum atomic_output_kind kind, const char *path,
  * ERROR: the reader of a pipe has gone. */
 int atomic_output_commit(struct atomic_output *output, struct error *error);
 
-/* Removes what was not committed, and restores the signals. */
+/* Removes uncommitted output, and restores the signals. */
 void atomic_output_done(struct atomic_output *output);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Loads from unaligned memory. The plain ones are in the machine's own order; `_swap` says whether
- * the bytes were written on a machine of the other order. */
+/* Loads from unaligned memory, in the machine's own byte order. SWAP: a machine of the other order wrote the bytes. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,7 +79,7 @@ static inline void store_u64(void *p, uint64_t v)
     memcpy(p, &v, sizeof v);
 }
 
-/* The same of memory that is little-endian whatever the machine. */
+/* The same for memory that is little-endian on every machine. */
 
 static inline uint16_t load_le16(const void *p)
 {

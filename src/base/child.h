@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Child processes: started on our terminal, and ended when we end. */
+/* Child processes, which are started on our terminal and end when we end. */
 
 #include <signal.h>
 #include <sys/types.h>
@@ -15,10 +15,11 @@ struct child {
     int status; /* of waitpid(), once it has ended */
     bool ended;
     bool foreign;           /* not our child: only watched */
-    bool is_status_unknown; /* of one that has ended */
+    bool is_status_unknown; /* it has ended with an unknown status */
     struct oom_watch watch; /* since it was started or adopted */
-    enum oom_verdict oom;   /* of one that SIGKILL has ended, or by what is not known … */
-    uint64_t oom_kills;     /* … and how many processes the kernel killed so meanwhile */
+    enum oom_verdict
+        oom; /* if SIGKILL or something unknown has ended it: whether memory was exhausted */
+    uint64_t oom_kills; /* processes that the kernel has killed for that reason in this time */
 };
 
 struct child_how {
@@ -30,21 +31,22 @@ struct child_how {
     int in, out, err;               /* the child's 0, 1 and 2; -1: inherit ours */
     const sigset_t *mask;           /* blocked signals of the child; NULL: inherit ours */
     int end_signal;                 /* sent to the child if we end first; 0: none */
-    pid_t
-        root_of; /* it runs with the files and the rights of this process (base/process_root.h); 0: with ours */
-    bool keep_capabilities; /* it is ours: it gets our ambient and inheritable capabilities */
-    bool new_session;       /* it leads one: without a terminal, whose signals it does not get */
+    pid_t root_of; /* the process whose files and rights it has (base/process_root.h); 0: ours */
+    bool
+        keep_capabilities; /* a program of Strata: it keeps our ambient and inheritable capabilities */
+    bool new_session; /* it leads a session, without a terminal and the signals of a terminal */
 };
 
-/* Starts a child. Signals that we ignore or catch have their default action in it. The caller must have
- * one thread. -errno with ERROR: it cannot be executed. */
+/* Starts a child, in which signals that we ignore or catch have their default action. The caller must have only one
+ * thread. -errno with ERROR: the program cannot be executed. */
 int child_start(const struct child_how *how, struct child *ret, struct error *error);
 /* Watches a process that is not our child; it is never killed by child_done(). -ESRCH: it does not
  * exist or cannot be watched. */
 int child_adopt(pid_t pid, struct child *ret);
 /* True if it has ended; does not wait. */
 bool child_has_ended(struct child *child);
-/* Looks up again how an adopted process ended that has ended: the kernel may show it to its parent alone for a while, or never. */
+/* Looks up again how an ended adopted process has ended. For a while, or for ever, the kernel may show this only to its
+ * parent. */
 void child_find_status(struct child *child);
 /* Waits up to NS nanoseconds for its end. */
 bool child_wait(struct child *child, uint64_t ns);
@@ -61,20 +63,20 @@ struct children {
 };
 /* -errno with ERROR: without them, children that were there before would count as orphans. */
 int children_list(struct children *ret, struct error *error);
-/* Counts our children that are neither in BEFORE nor CHILD, nor helpers: what a child left running when it ended, after
- * child_adopt_orphans(). */
+/* Counts our children that are not in BEFORE, not CHILD and not helpers. After child_adopt_orphans(), these are the
+ * processes that CHILD left running when it ended. */
 unsigned children_count_orphans(const struct children *before, const struct child *child);
-/* PID, a child of ours that leads its session (child_how.new_session, or setsid()), is a helper, and so is what it leaves
- * running. At most CHILD_HELPERS_MAX at once; for the main thread. */
+/* Makes PID a helper: a child of ours that leads its session (child_how.new_session, or setsid()). Processes that it leaves
+ * running are helpers, too. At most CHILD_HELPERS_MAX at once; only for the main thread. */
 #define CHILD_HELPERS_MAX 32u
 void child_add_helper(pid_t pid);
-/* It has ended. */
+/* The helper has ended. */
 void child_remove_helper(pid_t pid);
 /* Sends SIGNAL if the child runs. Does nothing to an adopted process. */
 void child_signal(const struct child *child, int signal);
 /* Sends SIGNAL to an adopted process. False: it has ended, or we may not. */
 bool child_signal_adopted(const struct child *child, int signal);
-/* Kills the child (SIGKILL) if it runs, and frees what is held of it. */
+/* Kills the child (SIGKILL) if it runs, and frees its resources. */
 void child_done(struct child *child);
 
 /* The exit status as a shell reports it: the status, or 128 plus the signal. */

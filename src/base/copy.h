@@ -19,7 +19,8 @@ struct copy_options {
 #define COPY_DEPTH_MAX 16
 
 /* Copies the regular file FROM to TO, which must not exist. Copies share blocks if the file system
- * supports it, and have the holes of the original. A file that reports size 0, as those of kernel file systems do, is read to its end.
+ * supports it, and have the holes of the original. A file that reports size 0, such as a file of a kernel file system, is
+ * read to its end.
  * -EEXIST or another errno, with ERROR. */
 int copy_file(const char *from, const char *to, const struct copy_options *options,
               struct error *error);

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-/* How characters of a text are stored. */
+/* How a text stores its characters. */
 enum encoding {
     ENCODING_UTF_8,
     ENCODING_UTF_16_LE,
@@ -15,9 +15,9 @@ enum encoding {
     ENCODING_LATIN_1,
 };
 
-/* The bytes of S, of N, before its first NUL character, or all whole characters of them. */
+/* The number of bytes of S, N bytes, before its first NUL character, or else of all whole characters. */
 size_t encoded_length(enum encoding encoding, const char *s, size_t n);
-/* Puts LEN bytes as UTF-8; what is no character becomes U+FFFD, but in what is UTF-8 already. */
+/* Puts LEN bytes as UTF-8. Invalid characters become U+FFFD, except in a text that is UTF-8 already. */
 void encoded_put(enum encoding encoding, const char *s, size_t len, struct text *text);
-/* How many bytes the smallest character takes. */
+/* The number of bytes of the smallest character. */
 unsigned encoding_unit(enum encoding encoding);

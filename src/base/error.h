@@ -38,11 +38,10 @@ int error_put(struct error *error, int err, const char *path, uint64_t offset, u
  * NUL. */
 void error_print(const struct error *error, char *buf, size_t size);
 
-/* Text of the errno ERROR: "out of memory", or that of strerror(). */
+/* Text of the errno ERROR: "out of memory", or the text of strerror(). */
 const char *error_text(int error);
 
-/* True if ERROR is this process's lack of memory or descriptors and says nothing about the input: what
- * could not be read because of it may well exist. */
+/* True if this process lacks memory or descriptors. ERROR then says nothing about the input, which may exist. */
 static inline bool error_is_shortage(int error)
 {
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;

@@ -2,8 +2,9 @@
 #pragma once
 
 /* A descriptor to poll for a futex: a word of shared memory that other processes change and then wake.
- * A thread, which the first futex_fd_arm() starts, waits on it; it never reads the word, which may be gone
- * (base/shared_map.h), and sleeps after each wake-up until futex_fd_arm(), however often the word changes meanwhile. */
+ *
+ * The first futex_fd_arm() starts a thread that waits for the futex. The thread never reads the word, which may be gone
+ * (base/shared_map.h). After each wake-up it sleeps until futex_fd_arm(), however often the word changes. */
 
 #include <stdint.h>
 
@@ -14,6 +15,6 @@ int futex_fd_new(const uint32_t *word, struct futex_fd **ret);
 void futex_fd_free(struct futex_fd *futex);
 /* Readable when the word has changed. */
 int futex_fd(const struct futex_fd *futex);
-/* Waits for the word to be other than VALUE. Not readable until then; where it is readable at once, the thread was about
- * to wait for this call, which is to be made again. -errno: there is no thread. */
+/* Makes the descriptor readable when the word is not VALUE any more. If it is readable at once, the thread was not waiting
+ * yet: call this function again. -errno: there is no thread. */
 int futex_fd_arm(struct futex_fd *futex, uint32_t value);

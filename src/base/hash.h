@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Hashes of 64 bits, for tables in memory: they are not the same on all machines, and not made against collisions. */
+/* Hashes of 64 bits for tables in memory. They differ between machines, and do not resist deliberate collisions. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,10 +6,10 @@
  * Why not mmap: a pipe cannot be mapped, a file that is truncated while it is read kills the reader
  * with SIGBUS, and the pages of a large mapping count as the reader's memory.
  *
- * Of a file whose beginning was released (base/sparse.h), the first unread byte is the first of its data.
+ * If the beginning of a file was released (base/sparse.h), reading begins at its first data.
  *
- * Readers hold pointers into the buffer. They are valid until the next input_need() for more than is
- * buffered, which moves the unread bytes to the front and reads after them. The buffer never grows
+ * Readers hold pointers into the buffer. They are valid until the next input_need() for more bytes than are buffered,
+ * which moves the unread bytes to the front and reads after them. The buffer never grows
  * beyond the capacity given at opening, whatever a file claims. Not thread-safe. */
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ struct input {
     char *path;       /* for messages */
     uint8_t *buf;
     size_t capacity;
-    size_t read_max; /* the most to read at once; 0: as fits */
+    size_t read_max; /* bytes to read at once; 0: as many as fit */
     size_t next;     /* first unread byte in buf */
     size_t filled;   /* bytes in buf */
     uint64_t offset; /* of buf[0] in the file */
@@ -34,7 +34,7 @@ struct input {
 
 #define INPUT_BUFFER_SIZE ((size_t)256 * 1024)
 
-/* PATH "-": standard input. CAPACITY: the most that input_need() may be asked for. */
+/* PATH "-": standard input. CAPACITY: the largest N for input_need(). */
 int input_open(struct input *in, const char *path, size_t capacity, struct error *error);
 /* Opens a file of a trace directory, whose contents may come from an untrusted user: refuses anything
  * but a regular file, never blocks, and follows no symbolic link. */
@@ -43,9 +43,8 @@ int input_open_regular(struct input *in, const char *path, size_t capacity, stru
 int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, struct error *error);
 /* Reads from memory, which must outlive the input; for tests and fuzzing. */
 int input_open_memory(struct input *in, const void *p, size_t size, const char *name);
-/* Reads up to SIZE bytes of the regular file FD from its current offset into *RET, which the caller
- * frees and which has room for one byte more; *RET_LEN is how many were read. PATH is for messages; FD
- * stays the caller's. */
+/* Reads up to SIZE bytes of the regular file FD, from its current offset, into *RET, which the caller frees and which has
+ * room for one more byte. *RET_LEN is the number of bytes. PATH is for messages. The caller keeps FD. */
 int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *ret_len,
                     struct error *error);
 /* Opens PATH and reads all of it, less than MAX bytes (a whole number of MB). -EFBIG: it is larger; the
@@ -92,7 +91,7 @@ static inline int input_need(struct input *in, size_t n, struct error *error)
  * unread bytes; 0: end of file. */
 int input_refill(struct input *in, struct error *error);
 
-/* From now on reads at most N bytes at once, for a reader that jumps from header to header; 0: as fits. */
+/* From now on, reads at most N bytes at once, for a reader that jumps from header to header; 0: as many as fit. */
 static inline void input_set_read_max(struct input *in, size_t n)
 {
     in->read_max = n;
@@ -102,10 +101,10 @@ static inline void input_set_read_max(struct input *in, size_t n)
 int input_seek(struct input *in, uint64_t offset, struct error *error);
 
 /* Reads up to N bytes at OFFSET without moving the input, which must be seekable (base/spool.h) or
- * memory. Returns how many there are before the end, or a negative errno. */
+ * memory. Returns the number of bytes before the end, or a negative errno. */
 int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n,
                       struct error *error);
 /* Reads the SIZE bytes at OFFSET of such an input into *RET, which the caller frees, and appends a NUL that is not
- * counted. Memory grows with what there is, not with SIZE. -EBADMSG: the input ends before; -ENOMEM. */
+ * counted. Memory grows with the bytes that exist, not with SIZE. -EBADMSG: the input ends before; -ENOMEM. */
 int input_load_at(const struct input *in, uint64_t offset, size_t size, char **ret,
                   size_t *ret_len);

@@ -5,13 +5,14 @@
 
 #include "base/text.h"
 
-/* LEN bytes as a string in quotes. JSON is UTF-8: each byte that is not part of a well-formed
+/* Puts LEN bytes as a string in quotes. JSON is UTF-8: each byte that is not part of a well-formed
  * sequence becomes U+FFFD. Control characters of a terminal (base/printable.h) are written as \uNNNN. */
 void json_put_string(struct text *text, const char *s, size_t len);
 void json_put_str(struct text *text, const char *s);
 
-/* A lower bound of how many bytes at the start of S need no escape in a JSON string: plain ASCII. */
+/* The bytes at the start of S that surely need no escape in a JSON string: plain ASCII. */
 size_t json_plain_length(const char *s, size_t len);
 
-/* The double of these BITS as a number; "Infinity", "-Infinity" and "NaN", which JSON has no numbers for, as strings. */
+/* Puts the double with these BITS as a number. "Infinity", "-Infinity" and "NaN" are strings, because JSON has no such
+ * numbers. */
 void json_put_double(struct text *text, uint64_t bits);

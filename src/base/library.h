@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Shared libraries that few commands need: loaded when they are first needed, so that the same binary starts quickly, and also
- * where they are not installed. Needs dlopen(), which the generator does without. */
+/* Loads shared libraries that few commands need when they are first needed. So the same binary starts quickly, and runs if
+ * such a library is not installed. This needs dlopen(), which the generator does not use. */
 
 #include "base/error.h"
 
@@ -17,7 +17,7 @@ struct library {
     const struct library_symbol *symbols; /* the last one has no name */
 };
 
-/* Loads LIBRARY and sets the pointers of TABLE, which is untouched on failure. -ELIBACC with ERROR: it is not installed, or has
- * not all functions. *RET_HANDLE is for dlclose(). A library that is loaded already is not loaded again. */
+/* Loads LIBRARY, unless it is loaded, and sets the pointers of TABLE, which is untouched on failure. *RET_HANDLE is for
+ * dlclose(). -ELIBACC with ERROR: the library is not installed, or lacks a function. */
 int library_load(const struct library *library, void *table, void **ret_handle,
                  struct error *error);

@@ -12,12 +12,12 @@ struct listeners {
     unsigned n;
     unsigned port;
     char host[256];  /* as the user gave it, without brackets; "" : this machine only */
-    char shown[320]; /* "127.0.0.1:8080": what the address begins with */
+    char shown[320]; /* the begin of the printed address: "127.0.0.1:8080" */
     bool is_public;  /* other machines can connect */
     bool is_any;     /* all addresses of the machine */
 };
 
-/* Whether WHERE names an address or a port. -EINVAL with ERROR. */
+/* Checks that WHERE names an address or a port. -EINVAL with ERROR. */
 int listeners_check(const char *where, struct error *error);
 /* WHERE: as server_options.listen has it. -errno with ERROR. */
 int listeners_open(const char *where, struct listeners *ret, struct error *error);

@@ -6,8 +6,8 @@
  *   - characters that change the order of the text or are invisible: right-to-left marks, line separators,
  *     zero-width characters, private use;
  *   - bytes that are not UTF-8.
- * A byte becomes \xNN, a character \uNNNN or \UNNNNNNNN. Where only ASCII is allowed, each character that the program
- * itself prints has its own ASCII: "+-", "...", the levels of a sparkline.
+ * A byte becomes \xNN, a character \uNNNN or \UNNNNNNNN. If only ASCII is allowed, each character of the program's own
+ * output has a replacement: "+-", "...", the levels of a sparkline.
  *
  * text_put_safe() is for names and strings that are put into a line. All output of the program also
  * passes the filter of text_open_output(), which sees sequences that several pieces form together. */
@@ -38,7 +38,7 @@ size_t printable_span(const char *s, size_t len, unsigned flags);
 /* Puts S with escapes. Returns how many bytes were consumed: all if LAST. */
 size_t printable_put(struct text *text, const char *s, size_t len, unsigned flags, bool last);
 
-/* How many characters, not bytes, printable_put() makes of S. */
+/* The number of characters, not bytes, that printable_put() makes of S. */
 size_t printable_characters(const char *s, size_t len, unsigned flags);
 
 /* Puts S within a line: line ends and tabs are escaped too. */

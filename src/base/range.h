@@ -9,7 +9,7 @@ struct range {
     uint32_t low, high; /* both included */
 };
 
-/* Parses "A" or "A-B" at *P and advances *P. With OPEN, "A-" and "-B" too; the missing end is that of
+/* Parses "A" or "A-B" at *P and advances *P. With OPEN, it also parses "A-" and "-B", and takes the missing end from
  * OPEN. Numbers above UINT32_MAX are clamped. -EINVAL: none of these. The caller checks that low is not
  * above high. */
 int range_parse(const char **p, const struct range *open, struct range *ret_range);

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-/* Removes the directory NAME, relative to the open directory DIR (or AT_FDCWD), with its contents; symbolic links are removed,
- * not followed. Whether it is gone. Safe in signal handlers. */
+/* Removes the directory NAME, relative to the open directory DIR (or AT_FDCWD), with its contents. Symbolic links are removed,
+ * not followed. Returns true if it is gone. Safe in signal handlers. */
 bool remove_dir_at(int dir, const char *name);
-/* The same of what is in the open directory DIR, which stays. */
+/* Removes the contents of the open directory DIR, which stays. */
 void remove_dir_entries(int dir);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Confines a process that parses what a guest sends. It keeps its memory, the descriptors that it was given, and the clock.
- * Without any of the permissions below it cannot open, run, connect to or signal anything.
+/* Confines a process that parses data of a guest. The process keeps its memory, its given descriptors, and the clock. Without
+ * the permissions below, it cannot open, run, connect to or signal anything.
  *
- *   user          becomes a user that owns nothing, if it is root and is to; gives up its capabilities otherwise; cannot
- *                 gain privileges in any case
- *   landlock      no file can be reached by a path, except those below `dir` for reading (Linux 5.13 and later)
+ *   user          a process of root becomes a user that owns nothing, if `change` is set; otherwise it gives up its
+ *                 capabilities. It can never gain privileges
+ *   landlock      no file can be reached by a path, except files below `dir`, for reading (Linux 5.13 and later)
  *   seccomp       only the system calls of the tables in sandbox.c. Without permissions, any other call kills the process.
  *                 With permissions, it fails with ENOSYS, and so does mapping of executable memory: libraries then do without
- *   limits        of files and memory; no new processes (but of root), no core file
+ *   limits        of files and memory; no core file; no new processes, except as root
  *
  * Call it in a new child with one thread. It cannot be undone. */
 
@@ -31,10 +31,10 @@ struct sandbox_user sandbox_user(void);
 
 struct sandbox {
     const struct sandbox_user *user; /* NULL: it keeps its user */
-    uint32_t capabilities;           /* that it keeps with its user, a bit each */
+    uint32_t capabilities;           /* capabilities that it keeps with its user, a bit each */
     uint64_t max_file;   /* no file can be longer; 0: none can be written; SANDBOX_ANY_SIZE */
     uint64_t max_memory; /* of the address space; SANDBOX_ANY_SIZE */
-    const char *dir;     /* what is below can be read; NULL: no file */
+    const char *dir;     /* files below can be read; NULL: no file */
     bool may_connect;    /* to sockets of this machine (AF_UNIX) */
 };
 
@@ -51,6 +51,6 @@ void sandbox_names(unsigned measures, char *buf, size_t size);
 /* Closes all descriptors but the N in KEEP; 0, 1 and 2 lead to /dev/null unless they are kept. -errno. */
 int sandbox_descriptors(const int *keep, unsigned n);
 
-/* *ret_measures: those that this kernel supports. -errno with ERROR: what it supports did not work, and the process is not
- * confined, or in part. */
+/* *RET_MEASURES: the measures that this kernel supports. -errno with ERROR: a supported measure did not work, and the process is
+ * not confined, or only in part. */
 int sandbox_enter(const struct sandbox *sandbox, unsigned *ret_measures, struct error *error);

@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-/* A + B, or UINT64_MAX if that overflows: for counts that a file or a traced process states, which may be any
- * number. */
+/* A + B, or UINT64_MAX if the sum overflows. For counts from a file or a traced process, which may be any number. */
 static inline uint64_t add_saturated(uint64_t a, uint64_t b)
 {
     uint64_t sum;

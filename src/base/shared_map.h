@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A mapping of a file that an untrusted process may truncate while it is mapped. Pages that are gone
- * read as zeros from then on, and `is_cut` is set; without this, reading them would kill this process
- * with SIGBUS.
+/* A mapping of a file that an untrusted process may truncate. Pages that are gone then read as zeros, and `is_cut` is set.
+ * Without this, reading such a page would kill this process with SIGBUS.
  *
  * Each mapping installs a SIGBUS handler, which passes on faults outside of such mappings. Only one
  * thread may create, use and remove mappings. */
@@ -27,7 +26,7 @@ int shared_map_init(struct shared_map *map, int fd, uint64_t offset, size_t leng
 int shared_map_grow(struct shared_map *map, int fd, size_t length, bool write);
 void shared_map_done(struct shared_map *map);
 
-/* True if pages of it are gone. */
+/* True if pages of the mapping are gone. */
 static inline bool shared_map_is_cut(const struct shared_map *map)
 {
     return *(const volatile bool *)&map->is_cut;

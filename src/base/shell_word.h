@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Words of a command that is printed, to be pasted into a shell. */
+/* Words of a printed command that can be pasted into a shell. */
 
 #include "base/text.h"
 
-/* Puts WORD as a POSIX shell reads it as one word: as it is, or in single quotes. */
+/* Puts WORD so that a POSIX shell reads one word: unchanged, or in single quotes. */
 void shell_put_word(struct text *out, const char *word);
-/* The same for what is shown on a terminal, which escapes what is no printable text, so that the shell would read another word: such a
- * word is in $'…', as bash, zsh and POSIX of 2024 read it. */
+/* The same for a terminal. Characters that are not printable are escaped there, so that a shell would read another word. A word
+ * with such characters is put in $'…', which bash, zsh and POSIX of 2024 read. */
 void shell_put_shown_word(struct text *out, const char *word);

@@ -14,5 +14,5 @@ size_t suggest_distance(const char *a, size_t a_len, const char *b, size_t b_len
 const char *suggest_find(const char *word, size_t len, const char *const *candidates);
 
 /* The same for a PATTERN with `*` and `?`: its letters before the first wildcard are compared with as
- * many of each candidate. Where none is similar, a candidate that contains these letters. */
+ * many of each candidate. If no candidate is similar, a candidate that contains these letters. */
 const char *suggest_pattern(const char *pattern, const char *const *candidates);

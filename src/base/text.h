@@ -7,8 +7,8 @@
  * room by itself. The hot path of a report reserves once for several pieces with text_room() and then
  * writes through the `char *`-returning functions of base/number.h.
  *
- * A write error is kept in `error` (negative errno); from then on everything that is put is discarded,
- * so that one check at the end suffices. Not thread-safe; another thread may go on with a text that has no error. */
+ * A write error is kept in `error` (negative errno). From then on everything that is put is discarded, so one check at the
+ * end suffices. Not thread-safe; another thread may take over a text that has no error. */
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct text {
     uint64_t drained; /* bytes that have left the buffer */
     bool filtered;    /* output is filtered (base/printable.h) */
     bool
-        is_scratch; /* memory is out: the buffer is scratch space of the thread that found it out */
+        is_scratch; /* memory is out, and the buffer is scratch space of the thread that noticed it */
     uint8_t passes; /* PRINTABLE_... */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Durations between times that a file may claim, and their sums: they stop at the largest number instead of being
+/* Durations between times from a file, and their sums. They stop at the largest number, because an overflow would be
  * undefined. */
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
 #if defined(__x86_64__) || defined(__i386__)
 #define HAS_TSC 1
 
-/* Reads it after the instructions before, and before those after it. Processors without SSE2, which are 32-bit ones, have
- * no fence for that. */
+/* Reads the counter after all earlier instructions and before all later instructions. Processors of 32 bits without SSE2 have
+ * no fence for this. */
 static inline uint64_t tsc_read(void)
 {
     uint32_t low, high;
