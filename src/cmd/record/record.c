@@ -81,7 +81,8 @@ static const struct cli_option vm_options[] = {
          "recorder; "
          "their switches and wake-ups are recorded too. strata-sched(1) then shows other time as "
          "unknown. Most requests to disks end in an interrupt of another thread, which "
-         "strata-io(1) then does not see.",
+         "strata-io(1) then does not see. In a PID namespace, such as a container's, the host "
+         "kernel is not recorded with this option.",
      .requires = "--host"},
     {OPTION_STRING, 0, "qemu", "PROGRAM", "name the QEMU that COMMAND, a script, starts",
      offsetof(struct record_plan, qemu)},
