@@ -190,7 +190,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bytes bytes = {data, data + size};
     char path[] = "/tmp/strata-fuzz-guest-XXXXXX";
     bool keeps = take(&bytes, 1) & 1;
-    struct guest guest = {.config = {.name = "g", .endpoint = {.fd = -1}},
+    static const struct trace_config no_events;
+    struct guest guest = {.config = {.name = "g", .trace = &no_events, .endpoint = {.fd = -1}},
                           .channel = -1,
                           .connection = CONNECTION_GIVEN,
                           .live.fd = -1,
