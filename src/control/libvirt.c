@@ -301,15 +301,15 @@ const struct qmp_endpoint *libvirt_domain_monitor(const struct libvirt_domain *d
 
 /* ---- A port of the guest ---- */
 
-int libvirt_domain_port(struct libvirt_domain *domain, const char *name, char **ret,
-                        struct error *error)
+int libvirt_domain_port(struct libvirt_domain *domain, const char *name, char **ret_path,
+                        char **ret_id, struct error *error)
 {
     _cleanup_free_ char *xml = domain->api->get_xml(domain->handle, 0);
     int r;
 
     if (!xml)
         return libvirt_error(domain->api, -EREMOTE, domain->label, "cannot get its XML", error);
-    r = libvirt_xml_port(xml, name, ret);
+    r = libvirt_xml_port(xml, name, ret_path, ret_id);
     return r < 0 ? error_set(error, r, NULL, "out of memory") : r;
 }
 
@@ -330,8 +330,8 @@ static int wait_removed(struct libvirt_domain *domain, const char *name, struct 
     const struct timespec interval = {.tv_nsec = REMOVE_INTERVAL_NS};
 
     for (unsigned i = 0; i < REMOVE_TRIES; i++) {
-        _cleanup_free_ char *path = NULL;
-        int r = libvirt_domain_port(domain, name, &path, error);
+        _cleanup_free_ char *path = NULL, *id = NULL;
+        int r = libvirt_domain_port(domain, name, &path, &id, error);
 
         if (r <= 0)
             return r;
@@ -342,8 +342,8 @@ static int wait_removed(struct libvirt_domain *domain, const char *name, struct 
 
 int libvirt_domain_remove_port(struct libvirt_domain *domain, const char *name, struct error *error)
 {
-    _cleanup_free_ char *path = NULL, *xml = NULL;
-    int r = libvirt_domain_port(domain, name, &path, error);
+    _cleanup_free_ char *path = NULL, *id = NULL, *xml = NULL;
+    int r = libvirt_domain_port(domain, name, &path, &id, error);
 
     if (r <= 0)
         return r;

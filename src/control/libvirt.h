@@ -36,9 +36,9 @@ const char *libvirt_domain_uri(const struct libvirt_domain *domain);
 /* Its monitor. Connects to the daemon again if that was restarted. Valid until libvirt_domain_close(). */
 const struct qmp_endpoint *libvirt_domain_monitor(const struct libvirt_domain *domain);
 
-/* The socket of the virtio-serial port NAME, allocated. 0: it has no such port. */
-int libvirt_domain_port(struct libvirt_domain *domain, const char *name, char **ret,
-                        struct error *error);
+/* The socket of the virtio-serial port NAME, and QEMU's ID of the port or NULL, allocated. 0: it has no such port. */
+int libvirt_domain_port(struct libvirt_domain *domain, const char *name, char **ret_path,
+                        char **ret_id, struct error *error);
 /* Adds that port to the running domain, or removes it: until the guest has released it. -EREMOTE with ERROR: libvirt
  * refuses. */
 int libvirt_domain_add_port(struct libvirt_domain *domain, const char *name, struct error *error);
@@ -52,6 +52,7 @@ int libvirt_domain_watch(struct libvirt_domain *domain, struct error *error);
 struct libvirt_monitor_event {
     char name[48];       /* "STOP" */
     int64_t realtime_us; /* by QEMU's clock, CLOCK_REALTIME */
+    char data[200];      /* as JSON; "": none, or too long */
 };
 /* As many wait to be read; later ones are dropped. Half of them are for STOP, RESUME and RESET alone. */
 #define LIBVIRT_EVENTS_MAX 256

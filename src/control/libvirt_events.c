@@ -75,13 +75,16 @@ static void note_monitor_event(struct virt_connection *connection, struct virt_d
     struct libvirt_monitor_event *new;
     const uint64_t one = 1;
 
-    (void)connection, (void)handle, (void)details;
+    (void)connection, (void)handle;
     pthread_mutex_lock(&domain->lock);
     if (domain->n_queued < (is_of_machine(event) ? LIBVIRT_EVENTS_MAX : LIBVIRT_EVENTS_MAX / 2)) {
         new = &domain->queue[domain->n_queued++];
         snprintf(new->name, sizeof new->name, "%s", event);
         new->realtime_us =
             seconds > 0 && seconds < INT64_C(1) << 40 ? seconds * 1000000 + (int64_t)us : 0;
+        new->data[0] = '\0';
+        if (details && strlen(details) < sizeof new->data)
+            strcpy(new->data, details);
     }
     pthread_mutex_unlock(&domain->lock);
     (void)!write(domain->event_fd, &one, sizeof one);

@@ -108,19 +108,22 @@ static int read_attribute(const struct tag *tag, const char *name, char **ret)
     return 0;
 }
 
-/* The two values of a channel. A channel has each tag once. */
-static int read_channel_tag(const struct tag *tag, char **path, char **name)
+/* The values of a channel. A channel has each tag once. */
+static int read_channel_tag(const struct tag *tag, char **path, char **name, char **id)
 {
-    char **to = is_tag(tag, "source") ? path : is_tag(tag, "target") ? name : NULL;
+    char **to = is_tag(tag, "source")   ? path
+                : is_tag(tag, "target") ? name
+                : is_tag(tag, "alias")  ? id
+                                        : NULL;
 
     if (!to || *to)
         return 0;
     return read_attribute(tag, to == path ? "path" : "name", to);
 }
 
-int libvirt_xml_port(const char *xml, const char *name, char **ret)
+int libvirt_xml_port(const char *xml, const char *name, char **ret_path, char **ret_id)
 {
-    char *path = NULL, *target = NULL;
+    char *path = NULL, *target = NULL, *id = NULL;
     bool in_channel = false;
     struct tag tag;
     int r = 0;
@@ -128,18 +131,21 @@ int libvirt_xml_port(const char *xml, const char *name, char **ret)
     while (r == 0 && next_tag(&xml, &tag)) {
         if (is_tag(&tag, "channel")) {
             if (tag.is_end && path && target && strcmp(target, name) == 0) {
-                *ret = TAKE_PTR(path);
+                *ret_path = TAKE_PTR(path);
+                *ret_id = TAKE_PTR(id);
                 r = 1;
             }
             in_channel = !tag.is_end && tag.end[-1] != '/';
             free(path);
             free(target);
-            path = target = NULL;
+            free(id);
+            path = target = id = NULL;
         } else if (in_channel) {
-            r = MIN(read_channel_tag(&tag, &path, &target), 0);
+            r = MIN(read_channel_tag(&tag, &path, &target, &id), 0);
         }
     }
     free(path);
+    free(id);
     free(target);
     return r;
 }

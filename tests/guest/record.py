@@ -98,13 +98,25 @@ def record_vm(run):
 
 
 def record_killed_agent(run):
+    killed_agent(run, "record-killed-agent")
+
+
+def record_killed_agent_at_own_port(run):
+    """The same where QEMU's command line has the port, with an ID of its own."""
+    path = os.path.join(run.folder("own-port"), "agent")
+    killed_agent(run, "record-killed-agent-at-own-port", [
+        "-chardev", f"socket,id=own,path={path},server=on,wait=off",
+        "-device", "virtserialport,bus=strata.0,nr=9,chardev=own,name=org.strata.agent,id=mine"])
+
+
+def killed_agent(run, name, port=()):
     """An agent that is killed, and another one after it: both are recorded, and that something is missing is known. QEMU keeps its
     end of the connection, and tells by an event that the port is closed."""
-    out = os.path.join(run.folder("record-killed-agent"), "trace")
+    out = os.path.join(run.folder(name), "trace")
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
-    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("killed-agent-machine"), has_agent=False, prefix=[
-        run.strata, "record", "-o", out, "-e", "runstate_set", "-e", "guest:sched:*", "--"], options=["-serial", "null"])
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder(f"{name}-machine"), has_agent=False, prefix=[
+        run.strata, "record", "-o", out, "-e", "runstate_set", "-e", "guest:sched:*", "--"], options=["-serial", "null", *port])
     try:
         first = Agent(guest)
         instance = traced(guest, out, guest.qemu)
@@ -318,4 +330,4 @@ def record_added_port(run):
     os.rmdir(runtime)
 
 
-SCENARIOS = [record_vm, record_killed_agent, record_attached, record_refused, record_added_port]
+SCENARIOS = [record_vm, record_killed_agent, record_killed_agent_at_own_port, record_attached, record_refused, record_added_port]

@@ -21,9 +21,12 @@
 #define OBJECTS_AT_ONCE 64u
 /* Between two requests for the status of a machine whose migration ends. */
 #define STATUS_INTERVAL_NS (50 * NSEC_PER_MSEC)
-/* So many resets within this time count as one. */
-#define RESETS_AT_ONCE 3u
-#define RESET_INTERVAL_NS (2 * NSEC_PER_SEC)
+/* Firmware that resets the machine does so within this time of the reset, or this time of QEMU's CPU time. */
+#define RESET_FIRMWARE_NS (2 * NSEC_PER_SEC)
+#define RESET_FIRMWARE_CPU_NS (NSEC_PER_SEC / 2)
+/* Events of one reset that the guest requested; of one that the firmware requested, after which it starts the machine. */
+#define RESET_REPEATED_NS (20 * NSEC_PER_MSEC)
+#define RESET_REPEATED_FIRMWARE_NS (100 * NSEC_PER_MSEC)
 /* What QEMU may need from the stop of its machine to its own end. */
 #define SHUTDOWN_MAX_NS NSEC_PER_SEC
 
@@ -319,25 +322,51 @@ bool qemu_monitor_stands_still(const struct qemu_monitor *monitor, uint64_t unti
            (!monitor->shutdown[0] || until > monitor->pause.stopped + SHUTDOWN_MAX_NS);
 }
 
-/* The firmware resets the machine once or twice more when it finds that it was reset (SeaBIOS does): these are one. */
-static void note_reset(struct qemu_monitor *monitor, uint64_t at)
+static uint64_t cpu_time(const struct qemu_monitor *monitor)
 {
-    bool is_firmwares = monitor->resets > 0 && monitor->n_at_once < RESETS_AT_ONCE &&
-                        at <= monitor->first_reset + RESET_INTERVAL_NS;
+    uint64_t ns = 0;
 
-    if (is_firmwares) {
-        monitor->n_at_once++;
+    return monitor->pid > 0 && proc_cpu_time(monitor->pid, &ns) >= 0 ? ns : 0;
+}
+
+/* Whether the machine has hardly run since it was reset, as on a busy host. */
+static bool is_soon_after_reset(const struct qemu_monitor *monitor, uint64_t at)
+{
+    uint64_t cpu = monitor->cpu_at_reset > 0 ? cpu_time(monitor) : 0;
+
+    return at <= monitor->last_reset + RESET_FIRMWARE_NS ||
+           (cpu > 0 && cpu - MIN(cpu, monitor->cpu_at_reset) <= RESET_FIRMWARE_CPU_NS);
+}
+
+/* SeaBIOS resets the machine once more when it finds that the machine was reset. For any reset that the guest requests, QEMU may
+ * send two events, as the vCPU runs until QEMU stops it. All these are one reset. */
+static void note_reset(struct qemu_monitor *monitor, uint64_t at, bool is_guests)
+{
+    uint64_t since = at - MIN(at, monitor->last_reset_event);
+    bool is_repeated =
+        monitor->resets > 0 && is_guests &&
+        since <= (monitor->is_reset_by_firmware ? RESET_REPEATED_FIRMWARE_NS : RESET_REPEATED_NS);
+
+    monitor->last_reset_event = at;
+    if (is_repeated)
+        return;
+    if (monitor->resets > 0 && is_guests && !monitor->is_reset_by_firmware &&
+        is_soon_after_reset(monitor, at)) {
+        monitor->is_reset_by_firmware = true;
         return;
     }
     monitor->resets++;
-    monitor->first_reset = at;
-    monitor->n_at_once = 1;
+    monitor->last_reset = at;
+    monitor->is_reset_by_firmware = false;
+    monitor->cpu_at_reset = cpu_time(monitor);
 }
 
-void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us)
+void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, const json_t *data,
+                        int64_t realtime_us)
 {
     if (strcmp(event, "RESET") == 0)
-        note_reset(monitor, time_of_day(realtime_us));
+        note_reset(monitor, time_of_day(realtime_us),
+                   !json_is_false(json_object_get(data, "guest")));
     else if (strcmp(event, "STOP") == 0)
         note_pause(monitor, true, time_of_day(realtime_us));
     else if (strcmp(event, "RESUME") == 0)
@@ -356,7 +385,7 @@ static void note_event(struct qemu_monitor *monitor, const char *event, const js
         snprintf(monitor->shutdown, sizeof monitor->shutdown, "%s", reason ? reason : "");
         return;
     }
-    qemu_monitor_event(monitor, event, realtime_of(timestamp));
+    qemu_monitor_event(monitor, event, data, realtime_of(timestamp));
 }
 
 void qemu_monitor_note_status(struct qemu_monitor *monitor, const json_t *answer)

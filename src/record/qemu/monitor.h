@@ -33,10 +33,12 @@ struct qemu_monitor {
     struct manifest_thread *threads; /* all that were seen */
     unsigned n_threads, room;
     char version[128];
-    char shutdown[64];    /* the reason, of the event SHUTDOWN */
-    uint64_t first_reset; /* when the first of the last QEMU resets that are one was, … */
-    unsigned n_at_once;   /* … and how many these are */
-    unsigned resets;      /* of the machine, since it began */
+    char shutdown[64];         /* the reason, of the event SHUTDOWN */
+    uint64_t last_reset;       /* when the machine was reset last, */
+    uint64_t last_reset_event; /* when QEMU's last event of a reset was, … */
+    bool is_reset_by_firmware; /* … and whether that was the firmware's, after `last_reset` */
+    uint64_t cpu_at_reset;     /* QEMU's CPU time at `last_reset`, ns; 0: not known */
+    unsigned resets;           /* of the machine, since it began */
     unsigned n_halts; /* how often its process was stopped by a signal, looked at each second: … */
     bool is_halted;
     bool is_traced;           /* at the last look, another process held it by ptrace; … */
@@ -73,7 +75,8 @@ void qemu_monitor_watch(int pid, struct qemu_monitor *ret);
 /* VERSION: "QEMU 7.2.22". LIST: the result of query-cpus-fast. */
 void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const json_t *list);
 /* An event of a machine without a connection: STOP, RESUME or RESET, with its time of day in us; 0: now. */
-void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us);
+void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, const json_t *data,
+                        int64_t realtime_us);
 /* ANSWER: the result of query-status. */
 void qemu_monitor_note_status(struct qemu_monitor *monitor, const json_t *answer);
 /* Handles what QEMU sent. *RET_SLEEP: ns until the next call is due. -ENOMEM with ERROR: answers are no longer read, so

@@ -174,8 +174,10 @@ static void note_user_of_chardev(struct parse *parse, unsigned i)
     if (is_qmp || (strcmp(group, "mon") == 0 && has(line, i, "mode", "control")))
         note_monitor(parse, chardev);
     else if (strcmp(group, "device") == 0 && has(line, i, "driver", "virtserialport") &&
-             has(line, i, "name", PROTO_PORT) && listens_at_path(line, chardev))
+             has(line, i, "name", PROTO_PORT) && listens_at_path(line, chardev)) {
         parse->process->port = path_of(parse, qemu_object_value(line, chardev, "path"));
+        parse->process->port_id = line->settings[i].id;
+    }
 }
 
 /* Whether the paths of its command line are of other files than here. With -chroot, QEMU opened them before. */

@@ -26,6 +26,7 @@ struct qemu_process {
     const char *qmp_elsewhere; /* another address of QMP: a descriptor, TCP; NULL: none */
     /* The paths of sockets are those that this process uses. */
     const char *port;       /* the socket of the port org.strata.agent; NULL */
+    const char *port_id;    /* … and its ID; NULL: it has none */
     const char *log;        /* of -D, as QEMU names it; NULL: standard error */
     const char *trace_file; /* of the last -trace, which replaces the one before; NULL */
     bool has_root;          /* its paths are of other files than here */

@@ -62,8 +62,11 @@ static void read_domain_events(struct qemu_recorder *self)
     struct libvirt_monitor_event event;
 
     while (self->settings.domain && libvirt_domain_next_event(self->settings.domain, &event)) {
-        qemu_on_event(self, event.name, NULL);
-        qemu_monitor_event(&self->monitor, event.name, event.realtime_us);
+        json_t *data = *event.data ? json_loads(event.data, 0, NULL) : NULL;
+
+        qemu_on_event(self, event.name, data);
+        qemu_monitor_event(&self->monitor, event.name, data, event.realtime_us);
+        json_decref(data);
     }
 }
 

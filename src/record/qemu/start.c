@@ -207,13 +207,14 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
 
 int qemu_find_domain_port(struct qemu_recorder *self, const char **ret, struct error *error)
 {
-    _cleanup_free_ char *path = NULL;
-    int r = libvirt_domain_port(self->settings.domain, PROTO_PORT, &path, error);
+    _cleanup_free_ char *path = NULL, *id = NULL;
+    int r = libvirt_domain_port(self->settings.domain, PROTO_PORT, &path, &id, error);
 
     if (r <= 0)
         return r;
     *ret = arena_strdup(&self->arena, path);
-    return *ret ? 1 : error_set(error, -ENOMEM, NULL, "out of memory");
+    self->port_id = id ? arena_strdup(&self->arena, id) : NULL;
+    return *ret && (self->port_id || !id) ? 1 : error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
 /* What the command itself has: the socket of the port for the agent (there can be no other one of that name), and the
@@ -235,6 +236,10 @@ static int read_command(struct qemu_recorder *self, const char **ret_port, const
     if (r >= 0 && running.port) {
         *ret_port = arena_strdup(&self->arena, running.port);
         r = *ret_port ? 0 : -ENOMEM;
+    }
+    if (r >= 0 && running.port_id) {
+        self->port_id = arena_strdup(&self->arena, running.port_id);
+        r = self->port_id ? 0 : -ENOMEM;
     }
     if (r >= 0 && running.trace_file) {
         *ret_file = arena_strdup(&self->arena, running.trace_file);
@@ -264,6 +269,7 @@ static int choose_port(struct qemu_recorder *self, struct error *error)
         self->port = join(self, self->place.dir.path, "agent");
     } else {
         self->added = name_in_runtime(self, "agent");
+        self->port_id = VMM_PORT_ID;
         self->port = settings->domain ? NULL : self->added;
     }
     return self->added && (self->port || settings->domain)
@@ -297,8 +303,8 @@ static void note_port(struct qemu_recorder *self, const json_t *data)
 {
     const char *id = json_string_value(json_object_get(data, "id"));
 
-    if (self->settings.guest && !self->monitor.is_paused && id && strcmp(id, VMM_PORT_ID) == 0 &&
-        json_is_false(json_object_get(data, "open")))
+    if (self->settings.guest && !self->monitor.is_paused && id && self->port_id &&
+        strcmp(id, self->port_id) == 0 && json_is_false(json_object_get(data, "open")))
         guest_recorder_agent_closed(self->settings.guest);
 }
 

@@ -332,7 +332,7 @@ static void note_resets(struct qemu_recorder *self)
 {
     const struct qemu_monitor *monitor = &self->monitor;
     uint64_t ended = (uint64_t)self->ended.monotonic_ns;
-    double ago = (double)(ended - MIN(monitor->first_reset, ended)) / (double)NSEC_PER_SEC;
+    double ago = (double)(ended - MIN(monitor->last_reset, ended)) / (double)NSEC_PER_SEC;
     const char *s = monitor->resets == 1 ? "" : "s";
 
     if (monitor->resets == 0)

@@ -30,16 +30,19 @@ static const char domain[] =
 
 static void test_port(void **state)
 {
-    char *path = NULL;
+    char *path = NULL, *id = NULL;
 
     (void)state;
-    assert_int_equal(libvirt_xml_port(domain, AGENT, &path), 1);
+    assert_int_equal(libvirt_xml_port(domain, AGENT, &path, &id), 1);
     assert_string_equal(path, "/run/a > &'b\"");
+    assert_string_equal(id, "channel1");
     free(path);
-    assert_int_equal(libvirt_xml_port(domain, "org.qemu.guest_agent.0", &path), 1);
+    free(id);
+    id = NULL;
+    assert_int_equal(libvirt_xml_port(domain, "org.qemu.guest_agent.0", &path, &id), 1);
     assert_string_equal(path, "/run/other");
     free(path);
-    assert_int_equal(libvirt_xml_port(domain, "org.qemu", &path), 0);
+    assert_int_equal(libvirt_xml_port(domain, "org.qemu", &path, &id), 0);
 }
 
 /* A channel without a path, a path of another device, and what is no XML. */
@@ -60,14 +63,14 @@ static void test_none(void **state)
 
     static const char other[] = "<channel><source path='/a'/></channel>"
                                 "<channel><target name='org.strata.agent'/></channel>";
-    char *none = NULL;
+    char *none = NULL, *id = NULL;
 
     (void)state;
-    assert_int_equal(libvirt_xml_port(other, AGENT, &none), 0);
+    assert_int_equal(libvirt_xml_port(other, AGENT, &none, &id), 0);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char *path = NULL;
 
-        assert_int_equal(libvirt_xml_port(texts[i], AGENT, &path), 0);
+        assert_int_equal(libvirt_xml_port(texts[i], AGENT, &path, &id), 0);
         assert_null(path);
     }
 }
@@ -79,11 +82,12 @@ static void test_torn(void **state)
 
     (void)state;
     for (size_t n = 0; n < sizeof domain; n++) {
-        char *torn = strndup(domain, n), *path = NULL;
+        char *torn = strndup(domain, n), *path = NULL, *id = NULL;
 
         assert_non_null(torn);
-        assert_int_equal(libvirt_xml_port(torn, AGENT, &path), domain + n >= end);
+        assert_int_equal(libvirt_xml_port(torn, AGENT, &path, &id), domain + n >= end);
         free(path);
+        free(id);
         free(torn);
     }
 }
@@ -91,15 +95,16 @@ static void test_torn(void **state)
 /* What is written is read again. */
 static void test_channel(void **state)
 {
-    char *xml = libvirt_xml_channel(NULL, AGENT), *path = NULL;
+    char *xml = libvirt_xml_channel(NULL, AGENT), *path = NULL, *id = NULL;
 
     (void)state;
     assert_string_equal(xml, "<channel type='unix'><source mode='bind'/>"
                              "<target type='virtio' name='org.strata.agent'/></channel>");
     free(xml);
     xml = libvirt_xml_channel("/run/<a>'&\"/b", AGENT);
-    assert_int_equal(libvirt_xml_port(xml, AGENT, &path), 1);
+    assert_int_equal(libvirt_xml_port(xml, AGENT, &path, &id), 1);
     assert_string_equal(path, "/run/<a>'&\"/b");
+    assert_null(id);
     free(path);
     free(xml);
 }

@@ -88,11 +88,12 @@ static void test_libvirt(void **state)
 
 static void test_port(void **state)
 {
-    struct qemu_process r =
-        PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on,wait=off", "-device",
-              "virtio-serial-pci", "-device", "virtserialport,chardev=s,name=org.strata.agent");
+    struct qemu_process r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on,wait=off",
+                                  "-device", "virtio-serial-pci", "-device",
+                                  "virtserialport,chardev=s,name=org.strata.agent,id=mine");
 
     assert_string_equal(r.port, "/run/s");
+    assert_string_equal(r.port_id, "mine");
     qemu_process_done(&r);
 
     r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on", "-device",

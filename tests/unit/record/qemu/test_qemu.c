@@ -583,14 +583,46 @@ static void monitor_tells_of_threads_and_end(void **state)
     unlink(path);
 }
 
-/* The firmware may reset the machine twice more; a machine that boots for ever is reset each time. */
-static void test_resets(void **state)
+struct reset {
+    unsigned ms; /* since the machine began */
+    bool is_hosts;
+};
+
+static unsigned count_resets(const struct reset *resets, unsigned n)
 {
     struct qemu_monitor monitor = {.listener = -1};
+    int64_t began = (int64_t)(clock_ns(CLOCK_REALTIME) / 1000) - 60000000;
 
-    for (unsigned i = 0; i < 12; i++)
-        qemu_monitor_event(&monitor, "RESET", 0);
-    assert_int_equal(monitor.resets, 4);
+    for (unsigned i = 0; i < n; i++) {
+        json_t *data = json_pack("{s:b}", "guest", !resets[i].is_hosts);
+
+        assert_non_null(data);
+        qemu_monitor_event(&monitor, "RESET", data, began + resets[i].ms * INT64_C(1000));
+        json_decref(data);
+    }
+    return monitor.resets;
+}
+
+/* The times of events are those of QEMU 7.2. */
+static void test_resets(void **state)
+{
+    /* A boot sector that resets its machine, each time by the port 0xcf9, in a loop. */
+    static const struct reset loop[] = {{295},  {403},  {403},  {868},  {1016}, {1016}, {1442},
+                                        {1598}, {1999}, {2130}, {2522}, {2654}, {3297}, {3420}};
+    /* … by a triple fault. */
+    static const struct reset fault[] = {{212}, {281}, {281}, {521},  {572},  {576},
+                                         {602}, {602}, {946}, {1056}, {1056}, {1433}};
+    /* system_reset, of the host. */
+    static const struct reset hosts[] = {{3001, true}, {3103}, {6011, true}, {6135}, {6136}};
+    /* … and no firmware that resets. */
+    static const struct reset others[] = {{100, true}, {200, true}, {9000}, {9001}, {15000}};
+
+    (void)state;
+    assert_int_equal(count_resets(loop, ARRAY_SIZE(loop)), 6);
+    assert_int_equal(count_resets(fault, ARRAY_SIZE(fault)), 4);
+    assert_int_equal(count_resets(hosts, ARRAY_SIZE(hosts)), 2);
+    assert_int_equal(count_resets(others, ARRAY_SIZE(others)), 4);
+    assert_int_equal(count_resets(hosts, 1), 1);
 }
 
 static void burn_and_stop(void)
