@@ -177,7 +177,8 @@ void recorder_changed(struct recorder *recorder);
 void recorder_wake(struct recorder *recorder);
 /* Adds a sentence to the manifest: something that readers of the trace should know. */
 void recorder_problem(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
-/* The same, about lost or missing events that no count includes. */
+/* The same, about lost or missing events that no count includes. Only the manifest says this: where the loss has a place, write it
+ * into the file, too. */
 void recorder_lost(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* Tells the user a sentence now. */
 void recorder_report(struct recorder *recorder, const char *format, ...) _printf_(2, 3);

@@ -30,8 +30,8 @@ struct recording_settings {
     const char *runtime;          /* $XDG_RUNTIME_DIR or NULL */
     struct stop_signals *signals; /* caught by the caller; NULL: none */
     uint64_t time;                /* ns after all recorders have started; 0: no limit */
-    uint64_t max_size;            /* bytes of each source; 0: no limit */
-    uint64_t min_free;            /* bytes on the disk; 0: no limit */
+    uint64_t max_size;            /* bytes of each source; 0: no limit. Each recorder obeys it */
+    uint64_t min_free;            /* bytes on the disk; 0: no limit. The recording looks */
     /* Prints what the user should know at once. May be NULL. */
     void (*report)(void *userdata, const char *text);
     void (*begun)(void *userdata); /* called when all recorders have started; may be NULL */

@@ -95,11 +95,6 @@ static const struct kind *find_kind(const char *name)
     return NULL;
 }
 
-bool retention_limits(const char *kind)
-{
-    return find_kind(kind) != NULL;
-}
-
 int retention_new(const struct retention_limit *limit, int dir, const char *path,
                   struct retention **ret, struct error *error)
 {

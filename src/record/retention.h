@@ -17,7 +17,8 @@
  *     xentrace   the file     windows
  *     qemu-log   the file     lines
  *
- * Of any other kind everything is kept, and retention_limits() says so. Not thread-safe. */
+ * Of any other kind everything is kept, and nobody is told: the plan refuses --flight where such a source would be recorded,
+ * as QEMU's backend simple. Not thread-safe. */
 
 #include "base/error.h"
 #include "tracedir/manifest.h"
@@ -44,8 +45,6 @@ int retention_step(struct retention *retention, const struct manifest_source *so
                    uint64_t now, bool may_release, struct error *error);
 /* Whether the disk is nearly full, so that less is kept than the limit allows. */
 bool retention_is_short(const struct retention *retention);
-/* Whether files of that kind can be limited. */
-bool retention_limits(const char *kind);
 
 /* How many events of SOURCE, as it is now, were lost since what is kept begins, and how many of these after its last record.
  * False: that is not known, or RET is not all; RET is set nevertheless. */

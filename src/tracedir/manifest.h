@@ -166,9 +166,12 @@ struct manifest_file {
 };
 
 struct manifest_source {
-    const char *name;            /* unique: letters, digits, _ . - */
-    const char *kind;            /* format of `path`: "xentrace"; or MANIFEST_NO_EVENTS */
-    const char *layer;           /* "hypervisor", … as layer_name() has them */
+    const char *name; /* unique: letters, digits, _ . - */
+    /* The format of `path`, "xentrace", or MANIFEST_NO_EVENTS. A reader goes by the content, and by this only where a file that has
+     * just begun shows nothing. */
+    const char *kind;
+    const char
+        *layer; /* "hypervisor", … as layer_name() has them; replaces what the reader assumes */
     const char *path;            /* in the directory, with '/', no ".." */
     const char *const *events;   /* what declares its events, paths like `path` */
     const char *const *problems; /* what a reader should know, a sentence each */

@@ -19,7 +19,7 @@
  *                    0  names an event: u64 event id, u32 length, name without a NUL
  *                    1  an event as in version 3
  *
- *   dropped events   event id 0xfffffffffffffffe with one argument: how many were dropped before
+ *   dropped events   event id 0xfffffffffffffffe with one argument: how many were dropped before; 0: not known
  *
  * Before version 4 an id is the event's position among the declarations. Versions 0 and 2 did not
  * count those with `disable`, as the programs that read them show. In version 4 a name may come
