@@ -18,6 +18,7 @@
 #include "export/export.h"
 #include "report/losses_text.h"
 #include "report/trace_view.h"
+#include "trace/open.h"
 
 struct export_verb_options {
     struct open_options open;
@@ -177,14 +178,22 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     return walk_end(walk, &options->open, status);
 }
 
-/* What is exported of kernels is of certain threads: no state follows from their switches alone. */
-static void note_threads(const struct export_verb_options *options, struct trace *trace)
+/* Of certain threads or vCPUs alone, no state follows from switches; what is written says that there are others. -ENOMEM. */
+static int note_threads(const struct select_options *select, struct trace *trace)
 {
-    for (unsigned i = 0; options->select.pids.n > 0 && i < trace->catalogue.n_origins; i++) {
+    bool by_vcpu = select->vcpus.n > 0;
+    const char *option = select->pids.n == 0 ? "--vcpu" : by_vcpu ? "--pid and --vcpu" : "--pid";
+
+    if (select->pids.n == 0 && !by_vcpu)
+        return 0;
+    for (unsigned i = 0; i < trace->catalogue.n_origins; i++) {
         struct origin *origin = trace->catalogue.origins[i];
 
-        origin->threads_only |= origin->layer == LAYER_GUEST || origin->layer == LAYER_HOST;
+        origin->threads_only |= origin->layer == LAYER_GUEST || origin->layer == LAYER_HOST ||
+                                (origin->layer == LAYER_HYPERVISOR && by_vcpu);
     }
+    return trace_note(trace, "%s left out other events of this trace: what others did is unknown",
+                      option);
 }
 
 static int export_trace(const struct export_verb_options *options,
@@ -238,8 +247,9 @@ static int export_trace(const struct export_verb_options *options,
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)
         return cli_no_memory();
-    note_threads(options, trace);
-    if (format->open(&export_options, &sink, &error) < 0) {
+    if (note_threads(&options->select, trace) < 0)
+        cli_no_memory();
+    else if (format->open(&export_options, &sink, &error) < 0) {
         cli_print_error(&error);
     } else if (request->is_complete) {
         status = EXIT_SUCCESS;

@@ -137,3 +137,20 @@ mkdir small
 ) && fail "a file larger than is allowed"
 grep -q '^strata: small/export.db: cannot write: File too large' err || fail "no room: $(cat err)"
 [ -z "$(ls small)" ] || fail "no room: leaves $(ls small)"
+
+# Without the events of others, a CPU that ran them is not idle; and what was left out is said.
+case="threads and vCPUs"
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >some.raw
+mkdir some
+tar -C some -xJf "$DATA/kvm/exits.tar.xz"
+some() {
+    "$strata" export --to=sqlite -o some.db "$@" 2>err || fail "$(cat err)"
+    python3 -c '
+import sqlite3, sys
+db = sqlite3.connect("some.db")
+print(db.execute("SELECT count(*) > 0 FROM event").fetchone()[0], db.execute("SELECT count(*) FROM state WHERE state != \"unknown\"").fetchone()[0],
+      *(text for text, in db.execute("SELECT text FROM problem")))'
+}
+[ "$(some --cpu-hz 2.4G --vcpu 1 some.raw)" = "1 0 --vcpu left out other events of this trace: what others did is unknown" ] || fail "$(some --cpu-hz 2.4G --vcpu 1 some.raw)"
+[ "$(some --pid 190 some/trace)" = "1 0 --pid left out other events of this trace: what others did is unknown" ] || fail "$(some --pid 190 some/trace)"
+[ "$(some some/trace | cut -d' ' -f 2)" -gt 100 ] || fail "$(some some/trace)"
