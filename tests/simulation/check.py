@@ -82,6 +82,9 @@ def make(seed, path):
     for source in sources:
         if not made.has_waking:
             source.drop("sched_waking")
+    late = random.Random(seed + 3)
+    if late.random() < 0.15:
+        sources[0].wake_late(late, made.has_waking)
     words = [plant(rng, source) for source in sources]
     vmm = VmmFile(made.vmm, begin, end) if made.vmm else None
     if vmm and vmm.records and rng.random() < 0.9:

@@ -54,6 +54,15 @@ class Source:
         self.kernel.events = [e for e in self.kernel.events if e.name != name]
         self.cpus = self.make_pages()
 
+    def wake_late(self, rng, has_waking):
+        """Wake-ups were switched on later than switches."""
+        since = rng.choice([e.time for e in self.kernel.events if e.name == ("sched_waking" if has_waking else "sched_wakeup") and
+                            self.begin <= e.time < (self.begin + self.end) // 2] or [self.begin])
+        self.kernel.events = [e for e in self.kernel.events
+                              if e.time >= since or e.name not in ("sched_waking", "sched_wakeup", "sched_wakeup_new")]
+        self.cpus = self.make_pages()
+        self.gaps += [Gap(cpu, None, since) for cpu in range(self.kernel.n_cpus)]
+
     def make_pages(self):
         return [self.pages_of([e for e in self.kernel.events if e.cpu == cpu and self.begin <= e.time < self.end])
                 for cpu in range(self.kernel.n_cpus)]

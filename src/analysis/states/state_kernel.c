@@ -368,6 +368,8 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     enum state_why why = STATE_ENDS;
     struct state_thread *thread;
 
+    if (unlikely(!(source->events & STATE_EVENT_WAKE)))
+        state_first_wake(source);
     source->events |= STATE_EVENT_WAKE;
     if (unlikely(plan->role == PLAN_WAKING && !source->has_waking)) {
         source->has_waking = true;

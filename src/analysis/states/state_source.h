@@ -229,6 +229,8 @@ static inline struct state_cpu *state_cpu_get(struct state_source *source, int32
 void state_give(struct state_source *source, struct state_interval *interval);
 /* The slow half of state_hold(): hands over the oldest. 0, -ENOMEM: the error is set. */
 int state_make_room(struct state_source *source);
+/* T15: SOURCE has its first wake-up of a thread that slept. */
+void state_first_wake(struct state_source *source);
 /* T13: SOURCE has events that it was not known to have, of STATE_EVENT_WAKE or STATE_EVENT_INTERRUPT. */
 void state_learn_events(struct state_source *source, unsigned events);
 /* Room for an interval of a thread or a vCPU, to be filled in. NULL: memory is out, and the error is set. */

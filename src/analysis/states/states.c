@@ -419,6 +419,20 @@ _cold_ void state_learn_events(struct state_source *source, unsigned events)
     }
 }
 
+_cold_ void state_first_wake(struct state_source *source)
+{
+    for (uint64_t i = source->held_begin; i < source->held_end; i++) {
+        struct state_interval *interval = &source->held[i % HELD_ROOM];
+
+        if (interval->of != STATE_OF_THREAD || !state_is_sleep(interval->state) ||
+            !interval->end_seen)
+            continue;
+        source->counts.missing_wakes += state_is_counted(source, interval->begin);
+        interval->state = STATE_UNKNOWN;
+        interval->begin_seen = interval->end_seen = false;
+    }
+}
+
 /* T13: before intervals of SOURCE are handed over. */
 static void doubt_wakeups(struct state_source *source)
 {

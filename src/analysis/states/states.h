@@ -44,6 +44,8 @@
  *      since the CPU's first event, or its last loss, shows that no interrupt has begun before. Otherwise, who wakes is unknown.
  *  T14 Of a kernel without any switch, nothing is given: a thread may have slept between two events that name it. Up to its first
  *      switch, at most the last STATES_HELD intervals are kept.
+ *  T15 In a source without wake-ups, a thread sleeps until it runs. If the first wake-up comes late, threads that had run after they
+ *      slept had been woken unseen: how long they slept is unknown, in the last STATES_HELD intervals.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
