@@ -296,6 +296,9 @@ ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
 ends halted 1 'was stopped before its agent traced'
 ends nobody 1 'no agent has answered'
+ends nobody 1 'no events were recorded into out'
+! grep -h 'strata summary' nobody/told nobody/said || fail "nobody: a summary of nothing"
+grep -q 'strata summary' good/told good/said || fail "good: no advice"
 ends taken 1 'another collector is connected to its port'
 ends torn 1 'the connection was lost, and what the agent had left is missing'
 ends endless-meta 1 'the guest sends files of more than'

@@ -155,12 +155,29 @@ static void on_begun(void *userdata)
     record_service_begun(run->dir ? recording_path(run->recording) : run->plan->output);
 }
 
+/* Whether an event came, or was lost. */
+static bool has_events(const struct record_run *run)
+{
+    for (unsigned i = 0; i < run->n; i++) {
+        const struct recorder *recorder = run->items[i].recorder;
+        struct recorder_stats stats = {0};
+
+        if (recorder->ops->stats && recorder->state != RECORDER_NEW)
+            recorder->ops->stats(recorder, &stats);
+        if (stats.bytes + stats.events + stats.lost > 0)
+            return true;
+    }
+    return false;
+}
+
 /* What to do with what was recorded. Where that is nothing, the directory is free for the next try. */
 static void finish(struct record_run *run)
 {
     if (record_run_is_void(run)) {
         recording_remove(run->recording);
         cli_error("nothing was recorded, and nothing is left in %s", run->dir);
+    } else if (run->dir && record_run_has_others(run, NULL) && !has_events(run)) {
+        cli_error("no events were recorded into %s", run->dir);
     } else if (run->dir && record_run_has_others(run, NULL)) {
         cli_print_command("summary", run->dir);
         cli_print_command("view", run->dir);

@@ -276,7 +276,7 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
     *ret = (struct recorder_stats){0};
     if (guest)
         *ret = (struct recorder_stats){guest->progress.bytes, guest->progress.events,
-                                       guest->progress.lost};
+                                       guest_lost(guest)};
 }
 
 static void discard(struct recorder *recorder)
