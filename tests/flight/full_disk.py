@@ -67,7 +67,7 @@ class Kernel(Program):
 
     layers = ("host",)
     message = "host: the disk was full: events were dropped"  # pages come within some seconds
-    options = ["--host=syscalls:sys_enter_ioprio_get"]
+    options = ["--event=host:syscalls:sys_enter_ioprio_get"]
     number = {"x86_64": 252, "aarch64": 31, "s390x": 283}.get(os.uname().machine)
     program = """if True:
         import ctypes, mmap, os, sys, time
