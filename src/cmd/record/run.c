@@ -352,6 +352,7 @@ int record_run(struct record_plan *plan)
         cli_error("cannot catch signals: %s", strerror(-r));
         status = EXIT_FAILURE;
     } else {
+        plan->environment.signals = &run.signals;
         cmd_raise_files(); /* a file for each ring, and for each CPU of each kernel */
         status = add_and_record(&run);
         is_unread = record_live_is_unread(&run);

@@ -20,6 +20,7 @@
 #include "base/strings.h"
 #include "base/text.h"
 #include "record/retention.h"
+#include "record/stop_signals.h"
 
 /* A usage error. */
 #define RECORD_MISUSE EBADR
@@ -105,10 +106,11 @@ struct plan_triggers {
 
 /* What functions below may use of the environment. */
 struct plan_environment {
-    const char *path;    /* $PATH or NULL */
-    const char *runtime; /* $XDG_RUNTIME_DIR or NULL */
-    const char *trace;   /* $STRATA_TRACE or NULL */
-    unsigned passes;     /* PRINTABLE_...: what of QEMU's log reaches the terminal */
+    const char *path;             /* $PATH or NULL */
+    const char *runtime;          /* $XDG_RUNTIME_DIR or NULL */
+    const char *trace;            /* $STRATA_TRACE or NULL */
+    unsigned passes;              /* PRINTABLE_...: what of QEMU's log reaches the terminal */
+    struct stop_signals *signals; /* which end what is asked of a QEMU; NULL: none */
 };
 
 /* --min-free was not given. */

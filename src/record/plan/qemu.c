@@ -85,8 +85,8 @@ int plan_qemu_make(const struct record_plan *plan, struct record_subject *subjec
     settings->uuid = arguments->uuid;
     /* The user that runs it there may not use what its command names. */
     r = qemu_probe(settings->program, subject->root_of,
-                   subject->root_of ? "" : arguments->accelerator, plan->environment.runtime, probe,
-                   error);
+                   subject->root_of ? "" : arguments->accelerator, plan->environment.runtime,
+                   plan->environment.signals, probe, error);
     if (r >= 0 && plan->guest)
         r = plan_kernel_make(plan, false, &ret->kernel);
     if (r >= 0)

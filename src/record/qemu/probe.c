@@ -2,7 +2,6 @@
 #include "record/qemu/probe.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +20,8 @@
 
 /* Even on a machine that is busy, or where the program comes from a disk that sleeps. */
 #define TIMEOUT (UINT64_C(30) * 1000000000)
+/* How often a signal is looked for while a QEMU prints its help. */
+#define SIGNAL_INTERVAL_NS (NSEC_PER_SEC / 20)
 #define PROGRAM_MAX ((off_t)1 << 30)
 #define QUIT_TIMEOUT_NS (UINT64_C(5) * 1000000000)
 /* Those of a QEMU that does not emulate. The first needs nothing of the host, but is not in every QEMU. */
@@ -109,7 +110,8 @@ struct probing {
     pid_t root_of;
     struct child child;
     struct qmp *qmp;
-    int errors; /* a file without a name for its standard error */
+    struct stop_signals *signals; /* NULL: none */
+    int errors;                   /* a file without a name for its standard error */
     uint64_t until;
 };
 
@@ -121,6 +123,17 @@ static const char *complaint(const struct probing *probing, char *buf, size_t si
     buf[n > 0 ? n : 0] = '\0';
     buf[strcspn(buf, "\r\n")] = '\0';
     return buf;
+}
+
+/* Waits for FD, until UNTIL at the latest. -EINTR with ERROR: a signal is to end the recording. */
+static int wait_for(const struct probing *probing, int fd, uint64_t until, struct error *error)
+{
+    struct stop_signals none = {.fd = -1};
+
+    if (stop_signals_wait(probing->signals ? probing->signals : &none, fd, until))
+        return error_set(error, -EINTR, NULL,
+                         "ended by a signal while QEMU was asked what it can trace");
+    return 0;
 }
 
 /* R: why there is no answer. */
@@ -144,7 +157,6 @@ static int receive(struct probing *probing, json_t **ret, struct error *error)
 {
     for (;;) {
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
-        struct pollfd in = {qmp_fd(probing->qmp), POLLIN, 0};
         json_t *object;
         int r = qmp_receive(probing->qmp, &object, NULL);
 
@@ -156,8 +168,11 @@ static int receive(struct probing *probing, json_t **ret, struct error *error)
         }
         if (r > 0)
             json_decref(object);
-        else
-            (void)poll(&in, 1, (int)MIN((probing->until - now) / 1000000 + 1, 1000u));
+        r = r > 0 ? 0
+                  : wait_for(probing, qmp_fd(probing->qmp), MIN(probing->until, now + NSEC_PER_SEC),
+                             error);
+        if (r < 0)
+            return r;
     }
 }
 
@@ -305,6 +320,7 @@ static int logs_events(struct probing *probing, bool *ret, struct error *error)
     const char *argv[] = {probing->program, "-d", "help", NULL};
     int out = memfd_create("help", MFD_CLOEXEC);
     char text[8192];
+    uint64_t until;
     ssize_t n;
     int r;
 
@@ -315,8 +331,15 @@ static int logs_events(struct probing *probing, bool *ret, struct error *error)
         close(out);
         return r;
     }
-    (void)child_wait(&probing->child, TIMEOUT);
+    until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;
+    while (r >= 0 && !child_wait(&probing->child, SIGNAL_INTERVAL_NS) &&
+           clock_ns(CLOCK_MONOTONIC) < until)
+        r = wait_for(probing, -1, 0, error);
     child_done(&probing->child);
+    if (r < 0) {
+        close(out);
+        return r;
+    }
     n = pread(out, text, sizeof text - 1, 0);
     r = n < 0 ? error_set(error, -errno, probing->program, "its help cannot be read: %s",
                           strerror(errno))
@@ -450,9 +473,10 @@ static int find_declarations(const char *program, pid_t root_of, struct qemu_pro
 }
 
 int qemu_probe(const char *program, pid_t root_of, const char *accelerator, const char *runtime,
-               struct qemu_probe *ret, struct error *error)
+               struct stop_signals *signals, struct qemu_probe *ret, struct error *error)
 {
-    struct probing probing = {.program = program, .root_of = root_of, .child = {.end = -1}};
+    struct probing probing = {
+        .program = program, .root_of = root_of, .signals = signals, .child = {.end = -1}};
     struct qemu_probe probe = {0};
     int r;
 

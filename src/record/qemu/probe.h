@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "record/stop_signals.h"
 
 /* How QEMU hands out its events. Several may be built in; this is the best of them. */
 enum vmm_backend {
@@ -38,9 +39,9 @@ int qemu_find_program(const char *command, const char *path, char **ret_program,
 /* ROOT_OF: the process whose root directory has PROGRAM, which is not trusted; 0: this one. */
 /* Runs PROGRAM, a path, without a machine, to ask it. ACCELERATOR is what its command names ("kvm:tcg"), as it may have
  * no other; "": none. -ETIMEDOUT; -ENOEXEC: it ends before it answers, or cannot be run; ERROR says how. RUNTIME is
- * $XDG_RUNTIME_DIR or NULL. */
+ * $XDG_RUNTIME_DIR or NULL. -EINTR: one of SIGNALS came, which may be NULL. */
 int qemu_probe(const char *program, pid_t root_of, const char *accelerator, const char *runtime,
-               struct qemu_probe *ret, struct error *error);
+               struct stop_signals *signals, struct qemu_probe *ret, struct error *error);
 void qemu_probe_done(struct qemu_probe *probe);
 
 /* The events that PATTERN ('*', '?') matches. */

@@ -1,0 +1,69 @@
+#!/bin/sh
+# strata record that is terminated while it starts: it ends, and leaves nothing, or a recording that can be read.
+. "$(dirname "$0")/../lib/golden.sh"
+
+mkdir -m 700 run
+export XDG_RUNTIME_DIR="$work/run"
+pid=
+ended() {
+    [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
+}
+at_exit=ended
+
+# terminated STATUS: the recorder ends with it, and no process that it started is left.
+terminated() {
+    kill -TERM $pid
+    status=0
+    wait $pid || status=$?
+    pid=
+    [ $status -eq "$1" ] || fail "exit status $status: $(cat told)"
+    wait_for '! kill -0 "$(cat started)" 2>/dev/null'
+    [ -z "$(ls run)" ] || fail "left: $(ls run)"
+}
+
+# A QEMU that does not answer when it is asked what it can trace.
+case=asked
+cat >qemu-system-silent <<'END'
+#!/bin/sh
+echo $$ >started
+exec sleep 1000
+END
+chmod +x qemu-system-silent
+"$strata" record -o asked -- ./qemu-system-silent -M none >out 2>told &
+pid=$!
+wait_for '[ -s started ]'
+terminated 1
+grep -q '^strata: ended by a signal while QEMU was asked what it can trace$' told || fail "$(cat told)"
+[ ! -e asked ] || fail "left: $(ls asked)"
+
+# One that prints no help.
+case=help
+command -v qemu-system-x86_64 >/dev/null || {
+    echo "record_stopped: SKIPPED in part: qemu-system-x86_64 is not installed" >&2
+    exit 0
+}
+rm -f started
+cat >qemu-system-silent <<'END'
+#!/bin/sh
+[ "$1" != -d ] || {
+    echo $$ >started
+    exec sleep 1000
+}
+exec qemu-system-x86_64 "$@"
+END
+"$strata" record -o help -- ./qemu-system-silent -M none >out 2>told &
+pid=$!
+wait_for '[ -s started ]'
+terminated 1
+grep -q '^strata: ended by a signal while QEMU was asked what it can trace$' told || fail "$(cat told)"
+[ ! -e help ] || fail "left: $(ls help)"
+
+# A script that has not started QEMU yet.
+case=script
+rm -f started
+"$strata" record -o script --qemu=qemu-system-x86_64 -- sh -c 'echo $$ >started; exec sleep 1000' >out 2>told &
+pid=$!
+wait_for '[ -s started ]'
+terminated 143
+"$strata" info script >info 2>&1 || fail "$(cat info)"
+grep -q 'problems .*started no QEMU' info || fail "$(cat info)"
