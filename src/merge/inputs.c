@@ -101,6 +101,15 @@ static char *machine_part(struct merge *merge, const struct manifest *manifest,
     return arena_strndup(&merge->arena, name, len);
 }
 
+/* In the merged directory there may be monitors of several machines, or of one that has moved. */
+static int32_t monitor_of(const struct manifest *manifest, const struct manifest_source *source)
+{
+    const struct manifest_vmm *vmm =
+        strcmp(source->layer, "guest") == 0 ? machine_vmm_of_guest(manifest, source) : NULL;
+
+    return vmm ? vmm->pid : 0;
+}
+
 /* Each source of a trace directory. GIVEN: as the user calls it, or NULL: sources of virtual machines are called by these. */
 static int add_recorded(struct merge *merge, const char *path, const char *given)
 {
@@ -125,6 +134,8 @@ static int add_recorded(struct merge *merge, const char *path, const char *given
         snprintf(full, sizeof full, "%s%s%s", machine ? machine : "",
                  machine && !is_alone ? "-" : "", is_alone ? "" : source->name);
         r = add_source(merge, path, source, full);
+        if (r >= 0)
+            merge->sources[merge->n_sources - 1].monitor = monitor_of(manifest, source);
         added++;
     }
     if (r >= 0 && added == 0 && wanted)

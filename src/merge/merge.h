@@ -53,6 +53,8 @@ struct merge_counter {
 struct merge_source {
     const char *path;                       /* as given */
     const struct manifest_source *recorded; /* in the directory at `path`; NULL: a bare trace */
+    /* Of a guest's kernel, the process of the monitor in whose machine it ran, by its own directory; 0: not known. */
+    int32_t monitor;
     struct strings events; /* the files of --trace-events; the list is in the arena */
     struct trace *trace;   /* containing this source only */
     const char *name;      /* in the result */

@@ -417,6 +417,14 @@ static int put_source(struct dir *directory, const struct merge_source *source,
     out->layer = layer_name(source->layer);
     out->host = own;
     put_moments(directory->merge, source, out);
+    if (source->monitor && !out->vmm) {
+        struct manifest_vmm *vmm = arena_alloc(&directory->merge->arena, sizeof *vmm);
+
+        if (!vmm)
+            return merge_no_memory(directory->merge);
+        *vmm = (struct manifest_vmm){.pid = source->monitor};
+        out->vmm = vmm;
+    }
     if (mkdir(to, 0777) < 0)
         return error_set(&directory->merge->error, -errno, to, "cannot create the directory: %s",
                          strerror(errno));

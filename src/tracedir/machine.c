@@ -123,8 +123,9 @@ const struct manifest_vmm *machine_vmm(const struct manifest *manifest,
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *other = &manifest->sources[i];
 
-        if (other->vmm && other->vmm->pid > 0 && other->vmm->pid == source->vmm->pid &&
-            strcmp(boot_of(other), boot_of(source)) == 0)
+        /* A guest names its monitor by the process ID alone. */
+        if (other->vmm && strcmp(other->layer, "guest") != 0 && other->vmm->pid > 0 &&
+            other->vmm->pid == source->vmm->pid && strcmp(boot_of(other), boot_of(source)) == 0)
             return other->vmm;
     }
     return source->vmm;

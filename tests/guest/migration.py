@@ -115,6 +115,10 @@ def record_migration(run):
                item, "is on the other side of", stopped, resumed)
     expect(stopped["time_ns"] < resumed["time_ns"], stopped, resumed)
     expect(stopped["time_ns"] <= left + 1000000 and came <= resumed["time_ns"] + 1000000, left, came, stopped, resumed)
+    # The guest's events have the vCPUs of the machine in which it ran.
+    with open(os.path.join(merged, "trace.json")) as manifest:
+        monitors = {one["name"]: one["vmm"]["pid"] for one in json.load(manifest)["sources"]}
+    expect(monitors["guest"] == monitors["vmm"] != monitors["guest-2"] == monitors["vmm-2"], monitors)
     lost = [item for item in items if "lost" in item]
     expect({(names[item["source"]], item["cpu"]) for item in lost} >= {(name, cpu) for name in ("guest", "guest-2") for cpu in (0, 1)},
            lost)
