@@ -50,9 +50,7 @@ grep -q '^vmm 1000040001000 1 4714 .* vmm/disk_read: sector 8 n 8$' all
 grep -q '^guest 1000007817784 1 157 ls.* syscalls/sys_enter_openat: dfd: 0xffffff9c, filename: 0x005c0d1f, ' all
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
-"$tree/tools/qemu-events" declared || exit
-STRATA_EVENTS=declared
-export STRATA_EVENTS
+. "$here/../lib/qemu_events.sh"
 "$strata" export --to trace.dat -o export.dat boot.trace
 env -u MALLOC_PERTURB_ ./kernelshark export.dat >all
 "$strata" report boot.trace | sed 's/^\([0-9]*\)\.\([0-9]*\) \[---\] *\([0-9]*\) /\1\2 0 \3 vmm\//' >expected

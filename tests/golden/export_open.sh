@@ -6,5 +6,6 @@ if [ "${1-}" != --inside ] && unshare --net true 2>/dev/null; then
     exec unshare --net "$0" --inside
 fi
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/qemu_events.sh"
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
 python3 "$here/export_open.py" "$strata" || exit $?

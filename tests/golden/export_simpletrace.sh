@@ -5,6 +5,7 @@ many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
 # A trace of QEMU comes back as it was, with the declarations of QEMU and with those exported.
+. "$here/../lib/qemu_events.sh"
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 "$strata" report boot.trace >report
 "$strata" export --to simpletrace boot.trace >boot.export

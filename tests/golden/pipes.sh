@@ -2,9 +2,7 @@
 # Standard input, broken pipes, live input, terminals.
 . "$(dirname "$0")/../lib/golden.sh"
 
-"$tree/tools/qemu-events" declared || exit
-STRATA_EVENTS=declared
-export STRATA_EVENTS
+. "$here/../lib/qemu_events.sh"
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >boot.log

@@ -1,9 +1,7 @@
 # Sourced, after golden.sh: traces for tests of --jobs, most with more events than are read before threads begin, some
 # damaged; and what compares several threads with one.
 # shellcheck shell=sh
-"$tree/tools/qemu-events" declared || exit
-STRATA_EVENTS=declared
-export STRATA_EVENTS
+. "$here/../lib/qemu_events.sh"
 
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >log
