@@ -18,7 +18,7 @@ kernel_capture tsc tsc
 # The second guest ran the same kernel at the same addresses; its own table was not saved.
 cp local/guest/proc/kallsyms tsc/guest/proc/
 # What `trace-cmd restore` makes does not say that times are ticks; and trace-cmd shows them so at times by itself.
-words() { sed -E 's/(\] +[0-9]+)\.([0-9]{9}:)/\1\2/' "$1" | tr -s ' '; }
+words() { sed -E 's/(\] +([^ ]+ +)?[0-9]+)\.([0-9]{9}:)/\1\3/' "$1" | tr -s ' '; }
 for clock in local tsc; do
     $trace_cmd restore -c -t $clock/guest -k $clock/guest/proc/kallsyms -o head.dat >out 2>&1
     $trace_cmd restore -i head.dat -o pages.dat $clock/cpu0.raw $clock/cpu1.raw >out 2>&1

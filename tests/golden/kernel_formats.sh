@@ -33,7 +33,7 @@ def events(path, head):
             found[pid] = (found[pid][0], found[pid][1] + " " + line.rstrip("\n"))
     return found
 
-theirs = events("theirs", r" *<\.\.\.>-(?P<pid>\d+) +\[000\] +[\d.]+: (?P<name>\w+): *(?P<text>.*\n)")
+theirs = events("theirs", r" *<\.\.\.>-(?P<pid>\d+) +\[000\] +(?:\S+ +)?[\d.]+: (?P<name>\w+): *(?P<text>.*\n)")
 ours = events("ours", r"[\d.]+ \[000\] +(?:\S+-)?(?P<pid>\d+) (?P<name>\w+):? ?(?P<text>.*\n)")
 # Of a stack trace trace-cmd shows 8 entries, whatever it has.
 different = {"kernel_stack"}
