@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,8 @@
  * tried. */
 #define REMOVE_TRIES 30
 #define REMOVE_WAIT_US 10000
+/* How many names are tried for a new instance. */
+#define MAKE_TRIES 16
 
 /* Start time of process PID: field 22 of its stat file, counted from the closing parenthesis of the
  * name, which may contain anything. -ENOENT: not running. Source: proc(5). */
@@ -67,32 +70,60 @@ int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *
     return 0;
 }
 
+/* Opens the instance at PATH and locks it. -EWOULDBLOCK: another process holds the lock. */
+static int open_locked(const struct tracefs *tracefs, const char *path)
+{
+    int fd = openat(tracefs->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    r = -errno;
+    close(fd);
+    return r;
+}
+
 int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd)
 {
     /* number of instances created; a name whose instance could not be removed is not reused */
     static _Atomic unsigned made;
     char name[64], path[300];
     uint64_t start = 0;
-    int fd = -1, r;
+    int fd = -EEXIST, r;
 
     process_start((unsigned long)getpid(), &start);
-    snprintf(name, sizeof name, PREFIX "%ld-%" PRIu64 "-%u", (long)getpid(), start,
-             atomic_fetch_add(&made, 1));
-    if (strlen(name) >= size)
-        return -ENAMETOOLONG;
-    r = path_of(name, path, sizeof path);
-    if (r < 0)
-        return r;
-    if (mkdirat(tracefs->fd, path, 0700) < 0)
-        return -errno;
-    r = tracefs_instance_open(tracefs, name, &fd);
-    if (r < 0) {
-        unlinkat(tracefs->fd, path, AT_REMOVEDIR);
-        return r;
+    for (unsigned i = 0; i < MAKE_TRIES; i++) {
+        snprintf(name, sizeof name, PREFIX "%ld-%" PRIu64 "-%u", (long)getpid(), start,
+                 atomic_fetch_add(&made, 1));
+        if (strlen(name) >= size)
+            return -ENAMETOOLONG;
+        r = path_of(name, path, sizeof path);
+        if (r < 0)
+            return r;
+        if (mkdirat(tracefs->fd, path, 0700) < 0) {
+            if (errno != EEXIST)
+                return -errno;
+            continue; /* a process of another PID namespace has the same number */
+        }
+        fd = open_locked(tracefs, path);
+        if (fd >= 0 && faccessat(tracefs->fd, path, F_OK, 0) == 0) {
+            memcpy(ret_name, name, strlen(name) + 1);
+            *ret_fd = fd;
+            return 0;
+        }
+        /* An agent of another PID namespace found it before it was locked, and removes it. */
+        if (fd >= 0) {
+            close(fd);
+            fd = -ENOENT;
+        }
+        if (fd != -EWOULDBLOCK && fd != -ENOENT) {
+            unlinkat(tracefs->fd, path, AT_REMOVEDIR);
+            return fd;
+        }
     }
-    memcpy(ret_name, name, strlen(name) + 1);
-    *ret_fd = fd;
-    return 0;
+    return fd;
 }
 
 /* Disables all events of the instance, which takes the kernel half as long as removing it with events
@@ -117,17 +148,20 @@ int tracefs_instance_remove(const struct tracefs *tracefs, const char *name)
     return unlinkat(tracefs->fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* Calls only functions that are safe in a forked child of a process with threads. Closes all
- * descriptors but FD, because the next agent needs the ports and addresses, and a parent may wait for
- * end of file on our output. */
-static _Noreturn void remove_in_child(int fd, const char *path, const char *set_event)
+/* Calls only functions that are safe in a forked child of a process with threads. Keeps the instance
+ * locked by LOCK. Closes all other descriptors but FD, because the next agent needs the ports and
+ * addresses, and a parent may wait for end of file on our output. */
+static _Noreturn void remove_in_child(int fd, int lock, const char *path, const char *set_event)
 {
-    if (dup2(fd, 0) < 0)
+    /* the copies first: LOCK may be 0, and FD 1 */
+    fd = fcntl(fd, F_DUPFD, 2);
+    lock = fcntl(lock, F_DUPFD, 2);
+    if (fd < 0 || lock < 0 || dup2(fd, 0) < 0 || dup2(lock, 1) < 0)
         _exit(errno);
 #ifdef SYS_close_range
-    if (syscall(SYS_close_range, 1, ~0u, 0) < 0)
+    if (syscall(SYS_close_range, 2, ~0u, 0) < 0)
 #endif
-        for (int i = 1; i < 1024; i++)
+        for (int i = 2; i < 1024; i++)
             close(i);
     clear_events(0, set_event);
     for (int i = 0; i < REMOVE_TRIES; i++) {
@@ -140,7 +174,7 @@ static _Noreturn void remove_in_child(int fd, const char *path, const char *set_
     _exit(MIN(errno, 255));
 }
 
-int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
+int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name, int lock,
                                const _Atomic bool *ending, unsigned ms)
 {
     char path[300], set_event[320];
@@ -155,7 +189,7 @@ int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
     if (child < 0)
         return tracefs_instance_remove(tracefs, name);
     if (child == 0)
-        remove_in_child(tracefs->fd, path, set_event);
+        remove_in_child(tracefs->fd, lock, path, set_event);
     for (unsigned waited = 0; waited <= ms; waited += atomic_load(ending)) {
         pid_t done = waitpid(child, &status, WNOHANG);
 
@@ -166,6 +200,19 @@ int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
         usleep(1000);
     }
     return -EINPROGRESS;
+}
+
+/* True if the instance was left by an agent that has ended, and was removed. Only the lock tells: the
+ * creator may be in another PID namespace, where its number means another process. */
+static bool remove_leftover(const struct tracefs *tracefs, const char *name)
+{
+    _cleanup_(closep) int lock = -1;
+    char path[300];
+
+    if (path_of(name, path, sizeof path) < 0)
+        return false;
+    lock = open_locked(tracefs, path);
+    return lock >= 0 && tracefs_instance_remove(tracefs, name) >= 0;
 }
 
 int tracefs_instance_sweep(const struct tracefs *tracefs)
@@ -190,7 +237,7 @@ int tracefs_instance_sweep(const struct tracefs *tracefs)
                 continue;
             r = process_start(pid, &start);
             if (r == -ENOENT || (r >= 0 && start != made))
-                n += tracefs_instance_remove(tracefs, entry->d_name) >= 0;
+                n += remove_leftover(tracefs, entry->d_name);
         }
     }
     return n;

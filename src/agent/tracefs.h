@@ -48,14 +48,18 @@ int tracefs_page(int dir, struct tracefs_page *ret_page, struct error *error);
 /* Instances. NAME is a directory below instances/. */
 int tracefs_instance_open(const struct tracefs *tracefs, const char *name, int *ret_fd);
 /* Creates an instance for this process, "strata-agent-PID-START-N". START is the process's start time
- * in ticks since the boot, by which tracefs_instance_sweep() knows whether its creator still runs. */
+ * in ticks since the boot. *RET_FD, its directory, holds a lock (flock(2)): while it is open in any
+ * process, no other agent touches the instance, not even one of another PID namespace, for which PID is
+ * another process or none. */
 int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t size, int *ret_fd);
 /* -EBUSY: a process has it open, or a tracer runs in it. */
 int tracefs_instance_remove(const struct tracefs *tracefs, const char *name);
 /* Removes the instance in a child process: with a thousand enabled events the kernel takes seconds for
- * it, and no signal interrupts that. Once *ENDING is true, waits at most MS more. -EINPROGRESS: the
+ * it, and no signal interrupts that. LOCK is of tracefs_instance_make(); the child keeps it until the
+ * instance is removed, so the caller may close it. Once *ENDING is true, waits at most MS more. -EINPROGRESS: the
  * removal continues. */
-int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name,
+int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name, int lock,
                                const _Atomic bool *ending, unsigned ms);
-/* Removes instances whose creator has ended, and returns their number. Removes none without /proc. */
+/* Removes instances that nobody has locked and whose creator has ended, and returns their number.
+ * Removes none without /proc. */
 int tracefs_instance_sweep(const struct tracefs *tracefs);

@@ -38,11 +38,9 @@ void tracer_clear(struct tracer *tracer)
         readers_done(tracer->readers);
         free(tracer->readers);
     }
-    if (tracer->dir >= 0)
-        close(tracer->dir);
     if (*tracer->instance) {
-        int r = tracefs_instance_remove_by(tracer->tracefs, tracer->instance, tracer->cancel,
-                                           REMOVE_MS);
+        int r = tracefs_instance_remove_by(tracer->tracefs, tracer->instance, tracer->dir,
+                                           tracer->cancel, REMOVE_MS);
 
         if (r == -EINPROGRESS)
             agent_log(tracer->log, "the kernel is still removing %s/instances/%s",
@@ -51,6 +49,8 @@ void tracer_clear(struct tracer *tracer)
             agent_log(tracer->log, "cannot remove %s/instances/%s: %s", tracer->tracefs->path,
                       tracer->instance, strerror(-r));
     }
+    if (tracer->dir >= 0)
+        close(tracer->dir);
     for (uint32_t i = 0; i < tracer->n_events; i++) {
         free(tracer->events[i].name);
         free(tracer->events[i].filter);

@@ -25,7 +25,7 @@ struct tracer {
     const struct page_sink *sink; /* for its readers; set after tracer_init() */
     const _Atomic bool *cancel;   /* true: stop setting up */
     char instance[64];            /* "": none */
-    int dir;                      /* of the instance; -1: none */
+    int dir;                      /* of the instance, locked; -1: none */
     struct tracer_event *events;  /* all events of the kernel */
     uint32_t n_events;
     uint32_t n_enabled;

@@ -252,9 +252,28 @@ wait
 case=threads-namespace
 if unshare --pid --fork --mount-proc --propagation unchanged true 2>told; then
     status=0
-    unshare --pid --fork --mount-proc --propagation unchanged "$strata" record -o namespace --host=sched:sched_process_exec \
+    unshare --pid --fork --mount-proc --propagation unchanged "$strata" record -o namespace --event=host:sched:sched_process_exec \
         --host-threads -- true >out 2>told || status=$?
     [ $status -eq 1 ] && grep -q "its number in the kernel is unknown in this PID namespace" told || fail "status $status: $(cat told)"
+
+    # A recorder there does not see the process of this recording's agent, and yet leaves the agent's instance alone.
+    case=namespace-instance
+    ln -s /bin/true ran-after
+    cat >beside.sh <<'END'
+for agent in $(pgrep -P $PPID); do
+    for dir in "$1"/strata-agent-$agent-*; do
+        [ ! -d "$dir" ] || echo "$dir" >instance
+    done
+done
+unshare --pid --fork --mount-proc --propagation unchanged "$2" record -o inner --event=host:sched:sched_process_fork -- true >out-inner 2>&1
+cat "$(cat instance)/set_event" "$(cat instance)/tracing_on" >state
+./ran-after
+END
+    "$strata" record -o outer --event=host:sched:sched_process_exec -- sh beside.sh $instances "$strata" >out 2>told || fail "$(cat told)"
+    [ -s inner/trace.json ] || fail "$(cat out-inner)"
+    [ "$(tr '\n' ' ' <state)" = "sched:sched_process_exec 1 " ] || fail "the instance has $(cat state)"
+    "$strata" report --layer host outer | grep -q 'filename=./ran-after ' || fail "the recording was switched off"
+    rm -r inner outer
 else
     echo "record_host: SKIPPED in part: a PID namespace: $(cat told)" >&2
 fi

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,8 +85,11 @@ void host_leftover_drain(pid_t agent, int dir)
         instance = openat(instances, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (instance < 0)
             continue;
-        drain_instance(instance, dir);
+        /* An agent that lives holds the lock, also in another PID namespace (agent/tracefs.h). */
+        if (flock(instance, LOCK_EX | LOCK_NB) == 0) {
+            drain_instance(instance, dir);
+            (void)unlinkat(instances, entry->d_name, AT_REMOVEDIR);
+        }
         close(instance);
-        (void)unlinkat(instances, entry->d_name, AT_REMOVEDIR);
     }
 }

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -301,11 +302,11 @@ static void test_tracefs_files(void **state)
     static const _Atomic bool ending;
     struct tracefs tracefs;
     struct error error = {0};
-    char *text, name[64];
+    char *text, name[64], locked[256];
     char *large = malloc(100001);
     uint64_t number;
     size_t len;
-    int dir;
+    int dir, lock;
 
     assert_int_equal(tracefs_open(directory, &tracefs, &error), -ENOENT);
     assert_non_null(strstr(error.what, "not a tracefs"));
@@ -344,17 +345,29 @@ static void test_tracefs_files(void **state)
     make_dir(directory, "instances/strata-agent-1-99999999999-0");
     make_dir(directory, "instances/strata-agent-x");
     make_dir(directory, "instances/strata-agent-4194305-7");
+    /* This creator is not seen, as in another PID namespace, but holds the lock. */
+    make_dir(directory, "instances/strata-agent-4194305-7-1");
+    assert_true(
+        snprintf(locked, sizeof locked, "%s/instances/strata-agent-4194305-7-1", directory) > 0);
+    lock = open(locked, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
     assert_int_equal(tracefs_instance_sweep(&tracefs), 2);
     assert_int_equal(tracefs_instance_sweep(&tracefs), 0);
+    close(lock);
+    assert_int_equal(tracefs_instance_sweep(&tracefs), 1);
     assert_int_equal(tracefs_instance_open(&tracefs, name, &dir), 0);
     close(dir);
     assert_int_equal(tracefs_instance_remove(&tracefs, name), 0);
     assert_int_equal(tracefs_instance_remove(&tracefs, name), -ENOENT);
     assert_int_equal(tracefs_instance_make(&tracefs, name, sizeof name, &dir), 0);
+    assert_true(snprintf(locked, sizeof locked, "%s/instances/%s", directory, name) > 0);
+    lock = open(locked, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), -1);
+    close(lock);
+    assert_int_equal(tracefs_instance_remove_by(&tracefs, name, dir, &ending, 10), 0);
+    assert_int_equal(tracefs_instance_remove_by(&tracefs, name, dir, &ending, 10), -ENOENT);
+    assert_int_equal(tracefs_instance_remove_by(&tracefs, "..", dir, &ending, 10), -EINVAL);
     close(dir);
-    assert_int_equal(tracefs_instance_remove_by(&tracefs, name, &ending, 10), 0);
-    assert_int_equal(tracefs_instance_remove_by(&tracefs, name, &ending, 10), -ENOENT);
-    assert_int_equal(tracefs_instance_remove_by(&tracefs, "..", &ending, 10), -EINVAL);
     assert_int_equal(tracefs_instance_remove(&tracefs, "strata-agent-x"), 0);
     tracefs_done(&tracefs);
 }
