@@ -135,6 +135,23 @@ static const char *nearest_event(const struct tracer *tracer, const char *patter
     return names ? suggest_pattern(pattern, names) : NULL;
 }
 
+/* EVENT is wanted, FILTER empty: always. What any pattern wants is recorded. -ENOMEM. */
+static int want(struct tracer_event *event, const struct proto_text *filter)
+{
+    _cleanup_free_ char *before = event->filter;
+    bool is_always = filter->len == 0 || (event->wanted && !before);
+
+    event->filter = NULL;
+    event->wanted = true;
+    if (is_always)
+        return 0;
+    if (!before)
+        event->filter = text_dup(filter);
+    else if (asprintf(&event->filter, "(%s)||(%.*s)", before, (int)filter->len, filter->p) < 0)
+        event->filter = NULL;
+    return event->filter ? 0 : -ENOMEM;
+}
+
 /* Marks the requested events. */
 static int choose_events(struct tracer *tracer, struct proto_setup *setup, struct error *error,
                          const char **ret_hint)
@@ -152,15 +169,9 @@ static int choose_events(struct tracer *tracer, struct proto_setup *setup, struc
 
             if (!matches(event, pattern))
                 continue;
-            found = event->wanted = true;
-            /* The last pattern that matches decides on the filter. */
-            free(event->filter);
-            event->filter = NULL;
-            if (wish.filter.len > 0) {
-                event->filter = text_dup(&wish.filter);
-                if (!event->filter)
-                    return error_set(error, -ENOMEM, "", "out of memory");
-            }
+            found = true;
+            if (want(event, &wish.filter) < 0)
+                return error_set(error, -ENOMEM, "", "out of memory");
         }
         if (!found) {
             const char *near = nearest_event(tracer, pattern);
