@@ -33,7 +33,8 @@ const struct span_builtin span_builtins[] = {
     {"workqueue: workqueue:workqueue_execute_start(work) -> workqueue:workqueue_execute_end(work) by thread",
      "work items"},
     /* A flush completes once more, at no sector. */
-    {"block: block:block_rq_issue(dev,sector) -> block:block_rq_complete(dev,sector){sector != 0xffffffffffffffff}",
+    /* A flush has no sectors, and the completions of several cannot be told apart: strata io knows them. */
+    {"block: block:block_rq_issue(dev,sector){nr_sector > 0} -> block:block_rq_complete(dev,sector){nr_sector > 0}",
      "requests at block devices"},
     /* Where the kernel accounts a request, which may end in any thread. */
     {"block-io: block:block_io_start(dev,sector) -> block:block_io_done(dev,sector)",
