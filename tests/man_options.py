@@ -133,7 +133,9 @@ def sections(dump):
         elif kind == "group":
             if lines[-1] != MARK:
                 lines.append(".El")
-            lines += [f".Ss {' '.join(macro(w, ()) or w for w in fields[0].split())}"] + mdoc(fields[1])
+            words = fields[0].split()
+            title = [macro(w, ()) or "No " * bool(i and macro(words[i - 1], ())) + w for i, w in enumerate(words)]
+            lines += [f".Ss {' '.join(title)}"] + mdoc(fields[1])
             lines.append(".Bl -tag -width Ds")
         else:
             lines += option_lines(*fields)

@@ -141,14 +141,14 @@ int sched_add_notes(const struct sched *sched, struct result *result)
     if (has_kernel && !(events & (STATE_EVENT_WAKE | STATE_EVENT_WAKE_NEW)) &&
         result_add_note(result,
                         "there are no wake-ups in the trace, so the waits after sleep "
-                        "count as sleep; record sched_waking, too: --%s='sched:*'",
+                        "count as sleep; record sched_waking, too: -e '%s:sched:*'",
                         has_host ? "host" : "guest") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_CPU && has_kernel && !(events & STATE_EVENT_INTERRUPT) &&
         result_add_note(result,
                         "there are no interrupts in the trace, so they count as busy "
-                        "or idle; record them, too: --%s='sched:*,irq:*'",
-                        has_host ? "host" : "guest") < 0)
+                        "or idle; record them, too: -e '%s:sched:*,%s:irq:*'",
+                        has_host ? "host" : "guest", has_host ? "host" : "guest") < 0)
         return -ENOMEM;
     if (by_vcpu && sched->options.view == SCHED_TIMES && !has_xen && !(has_guest && has_host) &&
         result_add_note(result, "stolen time needs sched_switch of the host and of the guest; "
@@ -167,7 +167,7 @@ int sched_add_notes(const struct sched *sched, struct result *result)
         result_add_note(result, "%s",
                         has_xen ? "Xen's virtual machines are domains: use --by=domain"
                                 : "the times of a virtual machine come from its threads in the "
-                                  "host's kernel; record it: --host='sched:*'") < 0)
+                                  "host's kernel; record it: -e 'host:sched:*'") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&
         result_add_note(result, "domains are Xen's; record them: strata record --xen -e sched") < 0)

@@ -57,6 +57,9 @@ int event_pattern_parse(char *text, struct event_pattern *ret, struct error *err
         if (layer_by_name(text, &layer) == 0) {
             pattern.layers = 1u << layer;
             pattern.name = colon + 1;
+        } else if (strchr(colon + 1, ':')) {
+            return error_set(error, -EINVAL, NULL,
+                             "'%s' is no layer: vmm, program, hypervisor, guest or host", text);
         } else {
             *colon = ':';
         }

@@ -220,11 +220,12 @@ int known_threads_note(struct open_ctx *ctx, unsigned first, const struct left_o
                           "(set_event_pid, trace-cmd record -F or -P): what others did is unknown",
                           ctx->path);
     if (left_out->threads == LEFT_OUT_SWITCHES)
-        return trace_note(ctx->trace,
-                          "%s: CPUs go on to another thread %u times without a switch (%u are "
-                          "there): others were left out (perf record --filter, trace-cmd record "
-                          "-f) or lost; what threads and CPUs did is unknown",
-                          ctx->path, left_out->n_broken, left_out->n_switches);
+        return trace_note(
+            ctx->trace,
+            "%s: CPUs go on to another thread %u times without a switch (%u are "
+            "there): others were left out (a condition of strata record -e, perf "
+            "record --filter, trace-cmd record -f) or lost; what threads and CPUs did is unknown",
+            ctx->path, left_out->n_broken, left_out->n_switches);
     if (left_out->threads == LEFT_OUT_UNSURE)
         return trace_note(ctx->trace,
                           "%s: it may have events of only certain threads: %u of %u switches do "

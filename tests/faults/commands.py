@@ -67,7 +67,7 @@ def make_inputs(data, strata):
         cp "$DATA"/perf/made/*.data .
         cp "$DATA/gen/trace-events" gen-events
         echo 'ffffffff81000000 T _text' >kallsyms
-        printf 'output = x\nflight = 5m\nhost\nguest-event = sched_switch,irq*\ncommand = true "a b"\n' >record.conf
+        printf 'output = x\nflight = 5m\nhost\nevent = guest:sched_switch,guest:irq*\ncommand = true "a b"\n' >record.conf
         cp "$DATA/xen/formats" "$DATA"/xen/rules/16.* .
         mkdir lttng
         tar -C lttng -xJf "$DATA/ctf/lttng-ust.tar.xz"

@@ -162,7 +162,7 @@ start paused good
 wait
 run torn "$(tells 'v: data from the guest was corrupted')" &
 run deaf "$(tells 'v: the agent has exited, and has sent all that it had')" &
-run keyed "$(tells 'v: traces')" --key=../key --filter='toy:beat=count > 0' &
+run keyed "$(tells 'v: traces')" --key=../key -e 'toy:beat{count > 0}' &
 run no-key '' &
 run wrong-key '' --key=../other-key &
 wait

@@ -167,11 +167,8 @@ int plan_events_refuse_conditions(const struct plan_event_list *list, const char
 
 int plan_events_check_layers(const struct plan_events *events, bool is_program, struct error *error)
 {
-    enum layer wrong = is_program ? LAYER_VMM : LAYER_PROGRAM;
-
-    if (events->process_layers & 1u << wrong)
-        return record_misuse(error, "--event=%s:… names events of a %s, and a %s is recorded",
-                             layer_name(wrong), is_program ? "QEMU" : "program",
-                             is_program ? "program" : "QEMU");
+    /* A program can be a virtual machine monitor. */
+    if (!is_program && events->process_layers & 1u << LAYER_PROGRAM)
+        return record_misuse(error, "--event=program:EVENT: a QEMU is recorded; use vmm:EVENT");
     return is_program ? 0 : plan_events_refuse_conditions(&events->process, "a QEMU", error);
 }
