@@ -88,6 +88,25 @@ static int64_t last_time(const struct item *items, unsigned n, int64_t before)
     return n > 0 ? items[n - 1].time : before;
 }
 
+/* Whether the CPU of item AT, which is after a step, goes on where it was, from item FROM on: in a text that has one CPU after
+ * the other, the next CPU begins there. */
+static bool comes_back(const struct stray *s, const struct run *run, unsigned at, unsigned from,
+                       int64_t last)
+{
+    const struct item *stray = &run->items[at];
+
+    if (stray->cpu == CPU_UNKNOWN)
+        return true;
+    for (unsigned i = from; i < run->n && i - at <= STRAY_ITEMS; i++) {
+        const struct item *item = &run->items[i];
+
+        if (is_event(item) && item->cpu == stray->cpu && is_far(s, stray->time, item->time) &&
+            (item->time < stray->time) == (last < stray->time))
+            return true;
+    }
+    return false;
+}
+
 /* The item of RUN at which a step leads back, after item AT, which is after one (X1); 0: none does. */
 static unsigned find_return(const struct stray *s, const struct run *run, unsigned at)
 {
@@ -97,7 +116,7 @@ static unsigned find_return(const struct stray *s, const struct run *run, unsign
         if (!is_event(&run->items[i]))
             continue;
         if (is_far(s, before, run->items[i].time) && !is_far(s, last, run->items[i].time))
-            return i;
+            return comes_back(s, run, at, i, last) ? i : 0;
         before = run->items[i].time;
     }
     return 0;

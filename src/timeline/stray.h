@@ -4,8 +4,8 @@
 /* Times that cannot be: damage turns the time of an event, or of a page of events, into one that is far from what is around it.
  *
  *  X1  A stretch of events is stray if its first one is more than SOURCE_STRAY_NS from the event before, in the order of the file, and within
- *      STRAY_ITEMS items an event follows that is as far from the one before it, and not far from the event before the stretch. A clock that
- *      was set or starts again does not come back, nor does a machine that was idle.
+ *      STRAY_ITEMS items an event follows that is as far from the one before it, and not far from the event before the stretch, and the CPU
+ *      of the stretch goes on there, too. A clock that was set or starts again does not come back, nor does a machine that was idle.
  *  X2  Stray events are not lent. They are losses of their CPUs (LOSS_UNREADABLE) that end at the event that comes back.
  *  X3  Not looked at are clocks that can be set at any time ("realtime"), and stray events that nothing follows.
  *

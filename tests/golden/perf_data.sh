@@ -287,3 +287,10 @@ begin=$("$strata" report --cpu 1 -n 1 overwritten.made 2>/dev/null | cut -d' ' -
 is "$(jq -s --argjson begin "$begin" '[.[] | select(.key.state == "sleeping" and .end_ns < $begin * 1e9)] | length' states)" 0
 "$strata" sched --states --events -f json whole.made | jq -se --argjson begin "$begin" \
     'any(.[]; .key.state == "sleeping" and .end_ns < $begin * 1e9)' >/dev/null || fail "nothing sleeps before"
+
+# One thread after the other: one that slept for long is not damaged.
+case="perf record --per-thread"
+xz -dc "$DATA/perf/per-thread.data.xz" >per-thread.data
+"$strata" stat -f json per-thread.data >got 2>err || fail "$(cat err)"
+is "$(jq -s '.[0].events' got)" 4
+! grep -q damaged err || fail "$(cat err)"

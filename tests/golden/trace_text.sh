@@ -734,3 +734,18 @@ END
 printf '%s\n' CPUID EPT_VIOLATION later npf >expected
 LC_ALL=C sort -o got got
 diff expected got || fail "reasons of exits"
+
+# One CPU after the other, as of per_cpu/cpu*/trace: a CPU that was quiet for long is not damaged.
+cat >per-cpu.txt <<'END'
+# tracer: nop
+#
+            t-0     [000] d..2.   100.000000: sched_switch: prev_comm=t0 prev_pid=0 prev_prio=120 prev_state=S ==> next_comm=t10 next_pid=10 next_prio=120
+            t-10    [000] d..2.   101.000000: sched_switch: prev_comm=t10 prev_pid=10 prev_prio=120 prev_state=S ==> next_comm=t0 next_pid=0 next_prio=120
+            t-0     [000] d..2.   114.000000: sched_switch: prev_comm=t0 prev_pid=0 prev_prio=120 prev_state=S ==> next_comm=t10 next_pid=10 next_prio=120
+            t-10    [000] d..2.   114.500000: sched_switch: prev_comm=t10 prev_pid=10 prev_prio=120 prev_state=S ==> next_comm=t0 next_pid=0 next_prio=120
+            t-0     [001] d..2.   100.100000: sched_switch: prev_comm=t0 prev_pid=0 prev_prio=120 prev_state=S ==> next_comm=t20 next_pid=20 next_prio=120
+            t-20    [001] d..2.   109.000000: sched_switch: prev_comm=t20 prev_pid=20 prev_prio=120 prev_state=S ==> next_comm=t0 next_pid=0 next_prio=120
+            t-0     [001] d..2.   114.600000: sched_switch: prev_comm=t0 prev_pid=0 prev_prio=120 prev_state=S ==> next_comm=t20 next_pid=20 next_prio=120
+END
+"$strata" stat -f json per-cpu.txt >got 2>err || fail "$(cat err)"
+grep -q '"events":7,' got && ! grep -q damaged err || fail "one CPU after the other: $(cat got err)"

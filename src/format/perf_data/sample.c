@@ -606,13 +606,15 @@ static int keep_skipped(struct perf_data *perf, const struct perf_record *record
     return 0;
 }
 
-/* Whether TIME of a sample is too far from LAST, that of its CPU, to be taken for true at once. */
-static bool is_far(int64_t last, int64_t time)
+/* A recording per thread (perf record --per-thread) has one thread after the other, and a thread may sleep for long. */
+#define OTHER_THREAD_NS (3600 * (int64_t)1000000000)
+
+/* Whether TIME of a sample is further than FAR, ns, from LAST, that of its CPU. */
+static bool is_far(int64_t last, int64_t time, int64_t far)
 {
     int64_t step = ticks_between(last, time);
 
-    return last != TIME_UNKNOWN &&
-           (step > (int64_t)SOURCE_STRAY_NS || step < -(int64_t)SOURCE_STRAY_NS);
+    return last != TIME_UNKNOWN && (step > far || step < -far);
 }
 
 static int keep_step(struct perf_data *perf, const struct perf_record *record)
@@ -628,8 +630,15 @@ static int keep_step(struct perf_data *perf, const struct perf_record *record)
     return 0;
 }
 
-/* A sample of CPU NUMBER has TIME: tells whether the kept one is damaged. -ENOMEM. */
-static int settle_step(struct perf_data *perf, int32_t number, int64_t time);
+/* The thread of a sample; PID_UNKNOWN. */
+static int32_t thread_of(const struct perf_data *perf, const struct perf_attr *attr,
+                         const uint8_t *body)
+{
+    return attr->tid != PERF_NOWHERE ? (int32_t)get_u32(perf, body + attr->tid + 4) : PID_UNKNOWN;
+}
+
+/* A sample of CPU NUMBER and THREAD has TIME: tells whether the kept one is damaged. -ENOMEM. */
+static int settle_step(struct perf_data *perf, int32_t number, int32_t thread, int64_t time);
 
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
 {
@@ -659,11 +668,12 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         item.cpu = (int32_t)get_u32(perf, body + attr->cpu);
     else if (attr->id != PERF_NOWHERE)
         item.cpu = cpu_of_id(perf, get_u64(perf, body + attr->id));
-    r = unlikely(perf->has_step) ? settle_step(perf, item.cpu, time) : 0;
+    r = unlikely(perf->has_step) ? settle_step(perf, item.cpu, thread_of(perf, attr, body), time)
+                                 : 0;
     cpu = r < 0 ? NULL : get_cpu(perf, item.cpu);
     if (!cpu)
         return -ENOMEM;
-    if (unlikely(is_far(cpu->last, time)) && record != &perf->step)
+    if (unlikely(is_far(cpu->last, time, SOURCE_STRAY_NS)) && record != &perf->step)
         return keep_step(perf, record);
     item.time = time = seen_time(perf, time);
     if (unlikely(cpu->is_damaged)) {
@@ -687,8 +697,7 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     if (unlikely(time < perf->seek_time))
         return keep_skipped(perf, record);
     perf->has_skipped_last = false;
-    if (attr->tid != PERF_NOWHERE)
-        item.pid = (int32_t)get_u32(perf, body + attr->tid + 4);
+    item.pid = thread_of(perf, attr, body);
     is_tracepoint = attr->type == EVENT_TRACEPOINT && parts.raw;
     r = is_tracepoint ? set_tracepoint(perf, attr, &parts, &item)
                       : set_class(perf, attr, cpumode, &item);
@@ -716,13 +725,14 @@ int perf_settle_step(struct perf_data *perf)
     return handle_sample(perf, &perf->step);
 }
 
-static int settle_step(struct perf_data *perf, int32_t number, int64_t time)
+static int settle_step(struct perf_data *perf, int32_t number, int32_t thread, int64_t time)
 {
     const struct perf_record *step = &perf->step;
     const struct perf_attr *attr;
     struct perf_cpu *cpu = get_cpu(perf, number);
     const uint8_t *body = (const uint8_t *)perf->step_body.start;
     int32_t step_cpu;
+    int64_t far;
 
     if (!cpu)
         return -ENOMEM;
@@ -730,8 +740,9 @@ static int settle_step(struct perf_data *perf, int32_t number, int64_t time)
     step_cpu = attr->cpu != PERF_NOWHERE  ? (int32_t)get_u32(perf, body + attr->cpu)
                : attr->id != PERF_NOWHERE ? cpu_of_id(perf, get_u64(perf, body + attr->id))
                                           : CPU_UNKNOWN;
-    if (step_cpu != number || is_far(cpu->last, time) ||
-        !is_far(time, (int64_t)get_u64(perf, body + attr->time)))
+    far = thread_of(perf, attr, body) == thread ? (int64_t)SOURCE_STRAY_NS : OTHER_THREAD_NS;
+    if (step_cpu != number || is_far(cpu->last, time, SOURCE_STRAY_NS) ||
+        !is_far(time, (int64_t)get_u64(perf, body + attr->time), far))
         return perf_settle_step(perf);
     perf->has_step = false;
     perf->n_stray++;

@@ -661,7 +661,7 @@ static void test_no_ends(void **state)
 static char put_one(struct world *w, const struct event_class *class, int64_t time, uint64_t sector)
 {
     w->record.len = 0;
-    emit(w, class, time, 0, 7, WORDS(8, sector, 0, letters("W")));
+    emit(w, class, time, 0, 7, WORDS(8, sector, 8, letters("W")));
     return w->record.text[0];
 }
 
@@ -696,7 +696,7 @@ static void test_100000_requests(void **state)
         assert_int_equal(put_one(w, w->complete, N, 100 * i), 'E');
     w->record.len = 0;
     for (uint64_t i = 0; i < 4; i++)
-        emit(w, w->issue, N + 1, 0, 7, WORDS(8, N + i, 0, letters("W")));
+        emit(w, w->issue, N + 1, 0, 7, WORDS(8, N + i, 8, letters("W")));
     expect(w, "B block 101 100001 block W\n"
               "B block 201 100001 block W\n"
               "B block 301 100001 block W\n"
