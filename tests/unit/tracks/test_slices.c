@@ -697,9 +697,9 @@ static void test_100000_requests(void **state)
     w->record.len = 0;
     for (uint64_t i = 0; i < 4; i++)
         emit(w, w->issue, N + 1, 0, 7, WORDS(8, N + i, 8, letters("W")));
-    expect(w, "B block 101 100001 block W\n"
-              "B block 201 100001 block W\n"
-              "B block 301 100001 block W\n"
+    expect(w, "B block 101 100001 block W ->65537\n"
+              "B block 201 100001 block W ->65538\n"
+              "B block 301 100001 block W ->65539\n"
               "i CPU 0 events 100001\n");
     for (uint64_t i = N + 4; i-- > 0;)
         ends += put_one(w, w->complete, N + 2, i) == 'E';
