@@ -319,6 +319,8 @@ static void on_flush(struct session *session, const struct proto_frame *frame)
     if (traces && session->wants & PROTO_WANT_CMDLINES)
         r = session_send_cmdlines(session);
     if (traces && r >= 0)
+        r = session_send_disturbed(session);
+    if (traces && r >= 0)
         r = session_send_status(session);
     if (r < 0)
         return;

@@ -112,6 +112,19 @@ int session_send_cmdlines(struct session *session)
     return put_files(session, cmdlines, ARRAY_SIZE(cmdlines), session->tracefs->fd);
 }
 
+int session_send_disturbed(struct session *session)
+{
+    struct tracer *tracer = &session->tracer;
+    int r;
+
+    if (!tracer->is_disturbed || tracer->is_disturbed_told)
+        return 0;
+    r = put_fact(session, "loss",
+                 "tracing was switched off by another program; events are missing");
+    tracer->is_disturbed_told = r >= 0;
+    return r;
+}
+
 int session_send_metadata(struct session *session, bool changed)
 {
     static const char *const of_buffer[] = {"events/header_page", "events/header_event",
@@ -135,7 +148,7 @@ int session_send_metadata(struct session *session, bool changed)
     if (r >= 0 && session->wants & PROTO_WANT_PRINTK_FORMATS)
         r = put_files(session, printk, ARRAY_SIZE(printk), all);
     if (changed)
-        return r;
+        return r < 0 ? r : session_send_disturbed(session);
     if (r >= 0 && session->wants & PROTO_WANT_KALLSYMS)
         r = put_file_of(session, -1, "/proc/kallsyms", PROTO_META_KALLSYMS, "");
     if (r >= 0 && uname(&name) >= 0) {

@@ -36,6 +36,8 @@ void session_check_cpus(struct session *session);
 int session_send_metadata(struct session *session, bool changed);
 /* Sends only the names of tasks. */
 int session_send_cmdlines(struct session *session);
+/* Tells the host, once, that others have switched tracing off (tracer_stop()). */
+int session_send_disturbed(struct session *session);
 /* Handles one message of the host (session_handle.c). */
 void session_handle(struct session *session, const struct rx_message *message);
 /* Answers the host's HELLO, or leaves that for the next iteration. */

@@ -278,6 +278,48 @@ static int enable_events(struct tracer *tracer, struct error *error, const char 
     return 0;
 }
 
+/* How many events are on in the instance. */
+static int count_on(const struct tracer *tracer, uint32_t *ret)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int r = tracefs_read(tracer->dir, "set_event", (size_t)16 << 20, &text, &len);
+
+    *ret = 0;
+    for (const char *p = text; r >= 0 && (p = strchr(p, '\n')); p++)
+        (*ret)++;
+    return r;
+}
+
+/* How many of the tracer's events are off. Events of a module that was unloaded do not count. */
+static uint32_t count_off(const struct tracer *tracer)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < tracer->n_events; i++) {
+        char path[512];
+        uint64_t is_on;
+
+        if (tracer->events[i].enabled &&
+            event_path(&tracer->events[i], "enable", path, sizeof path) >= 0 &&
+            tracefs_read_number(tracer->dir, path, &is_on) >= 0)
+            n += !is_on;
+    }
+    return n;
+}
+
+/* While started: looks whether others have switched off the tracing, or events. */
+static void check_disturbed(struct tracer *tracer)
+{
+    uint64_t is_on;
+    uint32_t n_on;
+
+    if (tracefs_read_number(tracer->dir, "tracing_on", &is_on) >= 0 && !is_on)
+        tracer->is_disturbed = true;
+    else if (count_on(tracer, &n_on) >= 0 && n_on < tracer->n_on)
+        tracer->is_disturbed |= count_off(tracer) + tracer->n_on > tracer->n_enabled;
+}
+
 static int set_clock(struct tracer *tracer, const struct proto_setup *setup, struct error *error,
                      const char **ret_hint)
 {
@@ -363,6 +405,9 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
         r = enable_events(tracer, error, ret_hint);
     if (r < 0)
         return r;
+    r = count_on(tracer, &tracer->n_on);
+    if (r < 0)
+        return error_set(error, r, "", "cannot list the enabled events: %s", strerror(-r));
 
     tracer->readers = calloc(1, sizeof *tracer->readers);
     if (!tracer->readers)
@@ -405,6 +450,7 @@ int tracer_start(struct tracer *tracer)
     if (r < 0)
         return r;
     tracer->started = true;
+    tracer->is_disturbed = tracer->is_disturbed_told = false;
     readers_start(tracer->readers);
     return 0;
 }
@@ -465,6 +511,7 @@ int tracer_stop(struct tracer *tracer)
     int r = 0;
 
     if (tracer->started) {
+        check_disturbed(tracer);
         r = tracefs_write(tracer->dir, "tracing_on", "0");
         add_missed_cpus(tracer);
     }
@@ -476,8 +523,10 @@ int tracer_stop(struct tracer *tracer)
 void tracer_flush(struct tracer *tracer)
 {
     tracer_update_cpus(tracer);
-    if (tracer->started)
+    if (tracer->started) {
+        check_disturbed(tracer);
         add_missed_cpus(tracer);
+    }
     readers_flush(tracer->readers);
 }
 

@@ -28,11 +28,14 @@ struct tracer {
     int dir;                      /* of the instance, locked; -1: none */
     struct tracer_event *events;  /* all events of the kernel */
     uint32_t n_events;
-    uint32_t n_enabled;
+    uint32_t n_enabled; /* by this tracer; the kernel may have left some of a whole system off */
+    uint32_t n_on;      /* events that were on then */
     struct guest_clock clock;
     struct readers *readers;    /* NULL: not set up */
     struct cpu_set failed_cpus; /* CPUs whose reader could not be created; already reported */
     bool started;
+    bool is_disturbed;      /* see tracer_stop() */
+    bool is_disturbed_told; /* to the host */
 };
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct agent_log *log,
@@ -53,10 +56,11 @@ static inline bool tracer_is_set_up(const struct tracer *tracer)
 }
 
 int tracer_start(struct tracer *tracer);
-/* Stops recording; the readers drain the rings. */
+/* Stops recording; the readers drain the rings. Sets `is_disturbed` if others had switched off the
+ * tracing, or events, so that an unknown number of events is missing. */
 int tracer_stop(struct tracer *tracer);
 
-/* Has the readers read what the rings hold; recording goes on. */
+/* Has the readers read what the rings hold; recording goes on. Sets `is_disturbed` as tracer_stop(). */
 void tracer_flush(struct tracer *tracer);
 
 /* Handles CPUs that went online or offline. */

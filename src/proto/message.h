@@ -99,7 +99,8 @@ enum proto_meta {
     PROTO_META_FILE = 1,     /* of the tracefs tree, by its path from there */
     PROTO_META_KALLSYMS = 2, /* the path is "" */
     PROTO_META_FACT =
-        3, /* the path is its name, the bytes are its value. "problem": printed for the user */
+        3, /* the path is its name, the bytes are its value. "problem": printed for the user; "loss": also, and an unknown
+            * number of events is missing */
 };
 
 enum proto_wants {

@@ -334,6 +334,35 @@ grep -q '^  host  *--max-size is reached: ' told || fail "$(cat told)"
 [ "$(grep -c -e '--max-size is reached' told)" -eq 1 ] || fail "$(cat told)"
 "$strata" info full 2>/dev/null | grep -q -e '--max-size is reached' || fail "$("$strata" info full)"
 
+# Another program may switch off the tracing, or its events: the trace says that events are missing.
+case=disturbed
+cat >disturb.sh <<'END'
+for agent in $(pgrep -P $PPID); do
+    for dir in "$1"/strata-agent-$agent-*; do
+        [ ! -d "$dir" ] || instance=$dir
+    done
+done
+case $2 in
+    tracing_on) echo 0 >"$instance/tracing_on" ;;
+    set_event) echo >"$instance/set_event" ;;
+    event) echo 0 >"$instance/events/sched/sched_process_fork/enable" ;;
+    more) echo 1 >"$instance/events/irq/enable" ;;
+esac
+END
+for what in tracing_on set_event event more; do
+    "$strata" record -o disturbed --event='host:sched:*,host:timer:hrtimer_start' -- sh disturb.sh $instances $what >out 2>told ||
+        fail "$(cat told)"
+    problem=no
+    ! grep -q '^  host: tracing was switched off by another program; events are missing$' told || problem=yes
+    "$strata" info disturbed 2>/dev/null >info
+    complete=$(sed -n 's/^  complete *\([a-z]*\).*/\1/p' info)
+    case $what,$problem,$complete in
+        more,no,yes | tracing_on,yes,no | set_event,yes,no | event,yes,no) ;;
+        *) fail "$what: problem $problem, complete $complete: $(cat told info)" ;;
+    esac
+    rm -r disturbed
+done
+
 # After any end, the instance is removed.
 for signal in TERM KILL; do
     case=SIG$signal
