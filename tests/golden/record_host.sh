@@ -363,6 +363,21 @@ for what in tracing_on set_event event more; do
     rm -r disturbed
 done
 
+# If the agent is killed, its recorder removes the instance.
+case="agent killed"
+cat >kill.sh <<'END'
+for agent in $(pgrep -P $PPID); do
+    for dir in "$1"/strata-agent-$agent-*; do
+        [ ! -d "$dir" ] || { echo "$dir" >instance && kill -KILL $agent; }
+    done
+done
+END
+"$strata" record -o killed --event=host:sched:sched_process_fork -- sh kill.sh $instances >out 2>told || :
+[ -s instance ] || fail "there is no agent: $(cat told)"
+[ ! -d "$(cat instance)" ] || fail "the instance is left: $(cat told)"
+"$strata" info killed 2>/dev/null | grep -q '^  complete *no' || fail "$("$strata" info killed)"
+rm -r killed
+
 # After any end, the instance is removed.
 for signal in TERM KILL; do
     case=SIG$signal

@@ -13,6 +13,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "record/kernel/host_leftover.h"
 
 /* An agent exits within a second after its connection is closed. */
 #define EXIT_TIMEOUT_NS (5 * NSEC_PER_SEC)
@@ -185,12 +186,17 @@ void host_agent_wait(struct host_agent *agent)
 
 void host_agent_done(struct host_agent *agent)
 {
+    pid_t pid = agent->pid;
+
     host_agent_wait(agent);
     if (agent->pid > 0) {
-        /* It did not react to the end of its connection. The next agent removes what it leaves. */
+        /* It did not react to the end of its connection. */
         kill(agent->pid, SIGKILL);
         (void)waitpid(agent->pid, NULL, 0);
     }
+    /* It may have been killed. */
+    if (pid > 0)
+        host_leftover_remove(pid);
     if (agent->log_fd >= 0)
         close(agent->log_fd);
     *agent = (struct host_agent){.log_fd = -1};

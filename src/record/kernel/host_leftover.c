@@ -71,7 +71,8 @@ static void drain_instance(int instance, int dir)
     }
 }
 
-void host_leftover_drain(pid_t agent, int dir)
+/* DIR -1: without their pages. */
+static void end_instances(pid_t agent, int dir)
 {
     _cleanup_(closep) int instances = open(INSTANCES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_(closedirp) DIR *names = instances < 0 ? NULL : open_dir_at(instances, ".");
@@ -87,9 +88,20 @@ void host_leftover_drain(pid_t agent, int dir)
             continue;
         /* An agent that lives holds the lock, also in another PID namespace (agent/tracefs.h). */
         if (flock(instance, LOCK_EX | LOCK_NB) == 0) {
-            drain_instance(instance, dir);
+            if (dir >= 0)
+                drain_instance(instance, dir);
             (void)unlinkat(instances, entry->d_name, AT_REMOVEDIR);
         }
         close(instance);
     }
+}
+
+void host_leftover_drain(pid_t agent, int dir)
+{
+    end_instances(agent, dir);
+}
+
+void host_leftover_remove(pid_t agent)
+{
+    end_instances(agent, -1);
 }
