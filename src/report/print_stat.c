@@ -11,74 +11,10 @@
 #include "print/table.h"
 #include "print/wrap.h"
 #include "report/losses_text.h"
+#include "report/stat_covered.h"
 
 const char *const stat_kinds[STAT_KINDS] = {"event", "cpu",  "task",
                                             "layer", "vcpu", "source-event"};
-
-/* The sources that ROW is of. Their number. */
-static unsigned list_origins(const struct stat_report *stat, const struct tally_row *row,
-                             const struct origin **ret)
-{
-    bool of_layer = stat->tally.by == TALLY_BY_EVENT || stat->tally.by == TALLY_BY_LAYER;
-    const struct tally_cover *cover = &stat->tally.cover;
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < cover->n_sources; i++) {
-        const struct origin *origin = cover->sources[i].origin;
-
-        if (origin == row->origin || (of_layer && origin->layer == row->origin->layer))
-            ret[n++] = origin;
-    }
-    return n;
-}
-
-/* What is covered of the trace, or of ORIGIN alone if sources have clocks of their own. */
-struct covered {
-    struct coverage coverage;
-    const struct origin *origin;
-};
-
-static int make_covered(const struct stat_report *stat, const struct origin *origin,
-                        struct covered *ret)
-{
-    coverage_init(&ret->coverage);
-    ret->origin = origin;
-    ret->coverage.from = stat->from;
-    ret->coverage.cpus = stat->cpus;
-    return tally_cover_make(&stat->tally.cover, origin, &ret->coverage);
-}
-
-/* The time that ROW's events are of: what its sources cover; of rows by fields, which may be of any layer, what all cover. 0, -ENOMEM. */
-static int find_seconds(const struct stat_report *stat, struct covered *covered,
-                        const struct tally_row *row, double *ret)
-{
-    _cleanup_free_ const struct origin **origins = NULL;
-    const struct coverage *coverage = &covered->coverage;
-    int32_t cpu = stat->tally.by == TALLY_BY_CPU ? row->cpu : CPU_UNKNOWN;
-    int64_t ticks = 0;
-    int r = 0;
-
-    *ret = 0;
-    if (stat->clock.hz == 0)
-        return 0;
-    if (stat->tally.options.separate && covered->origin != row->origin) {
-        coverage_done(&covered->coverage);
-        r = make_covered(stat, row->origin, covered);
-        if (r < 0)
-            return r;
-    }
-    if (stat->tally.by == TALLY_BY_KEYS) {
-        ticks = coverage_covered(coverage, NULL);
-    } else {
-        origins = malloc(stat->tally.cover.n_sources * sizeof *origins);
-        if (!origins)
-            return -ENOMEM;
-        r = coverage_covered_events(coverage, origins, list_origins(stat, row, origins), cpu,
-                                    &ticks);
-    }
-    *ret = (double)ticks / (double)stat->clock.hz;
-    return r;
-}
 
 static double share(const struct stat_report *stat, const struct tally_row *row)
 {
@@ -398,11 +334,11 @@ static void set_max_at(const struct stat_report *stat, struct table *table,
 }
 
 /* 0, -ENOMEM. */
-static int put_row(const struct stat_report *stat, struct covered *covered, struct table *table,
-                   const struct tally_row *row)
+static int put_row(const struct stat_report *stat, struct stat_covered *covered,
+                   struct table *table, const struct tally_row *row)
 {
     double time;
-    int r = find_seconds(stat, covered, row, &time);
+    int r = stat_covered_seconds(stat, covered, row, &time);
 
     if (r < 0)
         return r;
@@ -432,7 +368,7 @@ static int put_row(const struct stat_report *stat, struct covered *covered, stru
 /* ---- What stands around it ---- */
 
 /* What a source of LAYER, or of any layer for LAYERS, lost of the time at most. */
-static void put_lost_time(const struct stat_report *stat, const struct covered *covered,
+static void put_lost_time(const struct stat_report *stat, const struct stat_covered *covered,
                           unsigned layer, struct text *out)
 {
     const struct coverage *coverage = &covered->coverage;
@@ -453,7 +389,7 @@ static void put_lost_time(const struct stat_report *stat, const struct covered *
                 stat->clock.hz ? "" : CLOCK_TICKS_TEXT);
 }
 
-static void put_losses_of(const struct stat_report *stat, const struct covered *covered,
+static void put_losses_of(const struct stat_report *stat, const struct stat_covered *covered,
                           unsigned layer, const struct losses *losses, struct text *out)
 {
     losses_put(losses, out);
@@ -462,7 +398,7 @@ static void put_losses_of(const struct stat_report *stat, const struct covered *
 }
 
 /* One line per layer, because CPU 0 of one layer is not CPU 0 of another. */
-static void put_losses(const struct stat_report *stat, const struct covered *covered,
+static void put_losses(const struct stat_report *stat, const struct stat_covered *covered,
                        struct text *out)
 {
     unsigned layers = trace_layers(stat->trace);
@@ -478,13 +414,13 @@ static void put_losses(const struct stat_report *stat, const struct covered *cov
 }
 
 /* From the first event, or a loss before it, to the last event. */
-static uint64_t duration(const struct stat_report *stat, const struct covered *covered)
+static uint64_t duration(const struct stat_report *stat, const struct stat_covered *covered)
 {
     return stat->tally.options.separate ? tally_duration(&stat->tally)
                                         : (uint64_t)coverage_duration(&covered->coverage);
 }
 
-static void put_summary(const struct stat_report *stat, const struct covered *covered,
+static void put_summary(const struct stat_report *stat, const struct stat_covered *covered,
                         struct text *out)
 {
     const struct tally *tally = &stat->tally;
@@ -503,6 +439,9 @@ static void put_summary(const struct stat_report *stat, const struct covered *co
                     tally->n_without_keys, tally->n_without_keys == 1 ? "event has" : "events have",
                     tally->n_without_keys == 1 ? "is" : "are");
     put_losses(stat, covered, out);
+    if (covered->rates_are_least)
+        text_put_literal(out, "RATE/s is the least that it can be: events of a row may be missing "
+                              "on the CPUs that lost events\n");
 }
 
 static void put_gaps(const struct stat_report *stat, struct text *out)
@@ -569,7 +508,7 @@ static void write_layer_losses(const struct stat_report *stat, struct json_write
 }
 
 /* One object, in which the table's rows come last. */
-static void begin_json(const struct stat_report *stat, const struct covered *covered,
+static void begin_json(const struct stat_report *stat, const struct stat_covered *covered,
                        struct json_writer *w)
 {
     const struct clock *clock = &stat->clock;
@@ -595,6 +534,10 @@ static void begin_json(const struct stat_report *stat, const struct covered *cov
     }
     losses_write_json(&tally->losses, w);
     write_layer_losses(stat, w);
+    if (covered->rates_are_least) {
+        json_write_key(w, "rates_are_least");
+        json_write_bool(w, true);
+    }
     if (stat->tally.by == TALLY_BY_KEYS) {
         json_write_key(w, "events_without_keys");
         json_write_u64(w, tally->n_without_keys);
@@ -609,7 +552,7 @@ static void begin_json(const struct stat_report *stat, const struct covered *cov
     json_write_lines(w);
 }
 
-static void put_footer(const struct stat_report *stat, const struct covered *covered,
+static void put_footer(const struct stat_report *stat, const struct stat_covered *covered,
                        unsigned n_rows, unsigned line_width)
 {
     _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
@@ -636,7 +579,7 @@ int print_stat(struct stat_report *stat)
     const struct table_form form = {
         .columns = columns, .n = STAT_COLUMNS, .keeps_rows = true, .line_width = stat->line_width};
     const struct tally_row **rows;
-    struct covered covered;
+    struct stat_covered covered = {0};
     struct table table;
     unsigned n;
     int r = tally_sorted(&stat->tally, &rows, &n);
@@ -647,7 +590,7 @@ int print_stat(struct stat_report *stat)
     coverage_init(&covered.coverage);
     r = tally_mark_gaps(&stat->tally);
     if (r == 0)
-        r = make_covered(stat, NULL, &covered);
+        r = stat_covered_make(stat, &covered);
     make_columns(stat, columns);
     table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
     if (table.format == TABLE_JSON)

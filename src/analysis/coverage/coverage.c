@@ -575,8 +575,21 @@ int64_t coverage_covered_pairs(const struct coverage *coverage, const struct cov
     return join_parts(parts, n_parts);
 }
 
+/* What all CPUs of ORIGIN lost together, as far as losses say so. */
+static int64_t lost_by_all(const struct coverage *coverage, const struct origin *origin)
+{
+    struct source_coverage *source = get_source(coverage, origin);
+    const struct source_totals *totals = get_totals(coverage, source);
+    double lost;
+
+    if (count_cpus(coverage, source) == 1 || source->n_cpus == 0)
+        return totals->lost;
+    lost = cpu_lost(coverage, source, &source->cpus[0], totals->begin, totals->end);
+    return MIN((int64_t)lost, totals->lost);
+}
+
 int coverage_covered_events(const struct coverage *coverage, const struct origin *const *origins,
-                            unsigned n, int32_t cpu, int64_t *ret)
+                            unsigned n, const struct coverage_events *events, int64_t *ret)
 {
     struct covered_part *parts = malloc(MAX(n, 1u) * sizeof *parts);
     unsigned n_parts = 0;
@@ -584,11 +597,16 @@ int coverage_covered_events(const struct coverage *coverage, const struct origin
     if (!parts)
         return -ENOMEM;
     for (unsigned i = 0; i < n; i++) {
-        const struct coverage_pair pair = {
-            .begin = origins[i], .end = origins[i], .cpu = cpu, .stays = true, .of_threads = true};
+        const struct coverage_pair pair = {.begin = origins[i],
+                                           .end = origins[i],
+                                           .cpu = events->cpu,
+                                           .stays = true,
+                                           .of_threads = true};
 
         if (!make_part(coverage, &pair, &parts[n_parts]))
             continue;
+        if (events->moves && events->cpu == CPU_UNKNOWN)
+            parts[n_parts].lost = lost_by_all(coverage, origins[i]);
         /* Those of its threads are there. */
         if (origins[i]->threads_only)
             parts[n_parts].lost = 0;

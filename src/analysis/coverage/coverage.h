@@ -81,9 +81,16 @@ static inline bool coverage_pair_is(const struct coverage_pair *a, const struct 
 #define COVERAGE_PAIRS_MAX 8
 int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
                                unsigned n);
-/* The same of single events of any of N sources, of CPU alone if it is known. Of certain threads, those are there. 0, -ENOMEM. */
+/* Of which events of a source there may be: of a CPU; of all CPUs alike, each of which counts for its share of the time;
+ * or of something that need not be on all CPUs alike, such as a thread: in the time of a CPU's loss it may have had all of its events
+ * there, or none, so that only a loss of all CPUs takes its time. A rate over that time is the least that it can be. */
+struct coverage_events {
+    int32_t cpu; /* CPU_UNKNOWN: any */
+    bool moves;  /* without a CPU: it need not be on all alike */
+};
+/* The same of single events of any of N sources. Of certain threads, those are there. 0, -ENOMEM. */
 int coverage_covered_events(const struct coverage *coverage, const struct origin *const *origins,
-                            unsigned n, int32_t cpu, int64_t *ret);
+                            unsigned n, const struct coverage_events *events, int64_t *ret);
 /* What ORIGIN lost, as a share of the time that it was recorded; NULL: the largest of all sources. */
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
 /* The same of a pair: of the end that lost more. */
