@@ -6,12 +6,23 @@
 
 #include "base/utf8.h"
 
+/* Begins a slice `unknown` on TRACK, of a CPU, at NS. It cuts what runs there; WHY: see slice->cut. */
+static void begin_unknown(struct slices *slices, struct track *track, int64_t ns, const char *why)
+{
+    static const char name[] = "unknown";
+    struct slice slice = {
+        .kind = SLICE_BEGIN, .track = track, .name = name, .name_len = sizeof name - 1};
+
+    slice_cut(slices, track, 0, ns, why);
+    slice.ns = slice_step(track, ns);
+    slices->ops->slice(slices, &slice);
+}
+
 /* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. */
 static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
-    static const char name[] = "unknown";
-    struct slice slice = {.kind = SLICE_BEGIN, .name = name, .name_len = sizeof name - 1};
     const struct clock *clock = &interval->origin->clock;
+    struct slice slice = {.kind = SLICE_END};
     struct group *group;
     struct track *track;
 
@@ -22,15 +33,10 @@ static int put_unknown(struct slices *slices, const struct state_interval *inter
     track = group ? tracks_cpu(&slices->tracks, group, interval->id, TRACK_CPU) : NULL;
     if (!track)
         return -ENOMEM;
-    slice_cut(slices, track, 0, clock_to_ns(clock, interval->begin),
-              slices->is_finishing ? "what came then is not in the trace"
-                                   : "the switch to what ran next is not in the trace");
+    begin_unknown(slices, track, clock_to_ns(clock, interval->begin),
+                  "the switch to what ran next is not in the trace");
     slice.track = track;
-    slice.ns = slice_step(track, clock_to_ns(clock, interval->begin));
-    slices->ops->slice(slices, &slice);
-    slice = (struct slice){.kind = SLICE_END,
-                           .track = track,
-                           .ns = slice_step(track, clock_to_ns(clock, interval->end))};
+    slice.ns = slice_step(track, clock_to_ns(clock, interval->end));
     slices->ops->slice(slices, &slice);
     slices->contradicted = track;
     return 0;
@@ -111,10 +117,38 @@ int slice_cpus_put(struct slices *slices, const struct item *item)
     return 0;
 }
 
+/* If it is known what CPU of the source I did only up to some time before the end of the trace, it is drawn as unknown from then
+ * on. A CPU of which nothing was ever known is not drawn. */
+static int finish_cpu(struct slices *slices, unsigned i, unsigned cpu)
+{
+    int64_t until = states_cpu_known_until(&slices->states, i, cpu);
+    const struct origin *origin;
+    struct group *group;
+    struct track *track;
+    int64_t ns;
+
+    states_counts(&slices->states, i, &origin);
+    ns = until == TIME_UNKNOWN ? slices->last : clock_to_ns(&origin->clock, until);
+    if (ns >= slices->last)
+        return 0;
+    group = tracks_group(&slices->tracks, origin);
+    track = group ? tracks_cpu(&slices->tracks, group, (int32_t)cpu, TRACK_CPU) : NULL;
+    if (!track)
+        return -ENOMEM;
+    if (until > states_begin(&slices->states, origin) || track->n_open > 0)
+        begin_unknown(slices, track, ns, "what came then is not in the trace");
+    return 0;
+}
+
 int slice_cpus_finish(struct slices *slices)
 {
-    slices->is_finishing = true;
-    return states_finish(&slices->states);
+    int r = 0;
+
+    for (unsigned i = 0; i < slices->states.n_sources; i++)
+        for (unsigned cpu = 0; cpu < states_cpus(&slices->states, i) && r == 0; cpu++)
+            if (states_events(&slices->states, i) & STATE_EVENT_SWITCH)
+                r = finish_cpu(slices, i, cpu);
+    return r;
 }
 
 int slice_cpus_put_loss(struct slices *slices, const struct item *loss)

@@ -24,7 +24,8 @@ static int made(void *arg, const struct track *track)
 int slices_init(struct slices *slices, const struct slices_options *options,
                 const struct slices_ops *ops)
 {
-    *slices = (struct slices){.ops = ops, .options = *options, .name = TEXT_IN_MEMORY};
+    *slices =
+        (struct slices){.ops = ops, .options = *options, .name = TEXT_IN_MEMORY, .last = INT64_MIN};
     slice_cpus_init(slices);
     slices->tracks.catalogue = options->catalogue;
     slices->tracks.origin_number = options->origin_number;
@@ -148,6 +149,7 @@ static int put_event(struct slices *slices, const struct item *item)
     slices->group = group;
     slices->class = class;
     slices->ns = ns_of(item, item->time);
+    slices->last = MAX(slices->last, slices->ns);
     r = slice_cpus_put(slices, item);
     if (unlikely(r == 0 && class->task >= 0 && class->comm >= 0))
         r = learn_name(slices, item);
@@ -177,6 +179,7 @@ static int put_loss(struct slices *slices, const struct item *item)
     if (!group)
         return -ENOMEM;
     slices->ns = ns;
+    slices->last = MAX(slices->last, ns);
     if (slice_cpus_put_loss(slices, item) < 0 ||
         slice_spans_put_loss(slices, group, item, since) < 0)
         return -ENOMEM;

@@ -10,7 +10,9 @@
  *
  * Where a CPU runs another thread than its switches say (T2 in analysis/states/states.h), there is a slice `unknown` since it
  * was last seen to run what they say; so there is on a kernel's CPU after a loss, until it is known to run something again
- * (T9). Elsewhere, a CPU on which nothing is drawn was idle; on Xen also one where events were lost since the last switch.
+ * (T9). If the trace goes on after the time up to which it is known what the CPU did (states_cpu_known_until()), a slice `unknown`
+ * begins there, and stays open. Elsewhere, a CPU on which nothing is drawn was idle; on Xen also one where events were lost since
+ * the last switch.
  *
  * Within a track slices nest, and do not step back in time. */
 
@@ -80,7 +82,7 @@ struct slices {
     struct drawn_span *free_spans;
     bool has_found; /* a CPU was found to run a task without a switch to it */
     bool in_loss;   /* unknown states are drawn as lost */
-    bool is_finishing;
+    int64_t last;   /* the latest time of an item of any source, ns */
     /* Of the item that is put: */
     int64_t ns; /* of the last one, where it has none */
     struct group *group;
@@ -98,7 +100,7 @@ int slices_init(struct slices *slices, const struct slices_options *options,
 int slices_put(struct slices *slices, const struct item *items, unsigned n);
 /* As sink_begin_loss(). */
 int slices_begin_loss(struct slices *slices, const struct item *item);
-/* After the last item: draws what is unknown up to the end. 0, -ENOMEM. */
+/* After the last item: draws what is unknown at the end. 0, -ENOMEM. */
 int slices_finish(struct slices *slices);
 void slices_done(struct slices *slices);
 

@@ -34,9 +34,9 @@ class Page:
             raise SystemExit(f"{name} {parameters}: {answer.status} {body[:300]}")
         return json.loads(body)
 
-    def statistics(self, tracks):
+    def statistics(self, tracks, begin=0):
         rows = self.get("statistics", tracks=",".join(str(track["id"]) for track in tracks), **{
-            "from": 0, "to": self.trace["duration"]})["rows"]
+            "from": begin, "to": self.trace["duration"]})["rows"]
         return [(self.trace["names"][row["name"]], row) for row in rows]
 
     def states(self, number):

@@ -2,7 +2,7 @@
 """same_numbers.py STRATA FAMILIES CONDITION SEED...: a number is the same whatever shows it. On made machines whose host and
 guest are recorded, these are compared: what became of the time of vCPUs, by sched, summary, sql, top, metrics, conditions of
 --on and the page; exits and interrupts, by their verbs, summary, sql, metrics, top, --on and the page; lost events, by all
-that show them."""
+that show them; what CPUs did whose data end before the trace, by sched, sql and the page."""
 import json
 import os
 import random
@@ -52,7 +52,7 @@ def same(what, number, ours, sched):
             sys.exit(f"{what}, {name} of vCPU {number}: {ours[name]}, of sched: {sched[name]}")
 
 
-def make(seed, loses=False):
+def make(seed, loses=False, host_part=1):
     shutil.rmtree(TRACE, ignore_errors=True)
     os.mkdir(TRACE)
     rng = random.Random(seed)
@@ -60,7 +60,7 @@ def make(seed, loses=False):
     made = machine.Machine(rng, 2, 3, 4)
     end = 40 * machine.MILLI
     made.run(end + machine.MILLI)
-    sources = [Source(made.host, 0, end), Source(made.guest, 0, end)]
+    sources = [Source(made.host, 0, int(end * host_part)), Source(made.guest, 0, end)]
     if loses:
         pages = len(sources[0].cpus[1])
         sources[0].lose(1, pages // 5, pages * 2 // 5, True)
@@ -228,6 +228,34 @@ def check_page(sched, shown):
         same("the page", number, {"run": states.get("running", 0), "wait": waits, "sleep": sleeps}, row)
 
 
+def check_end(seed):
+    """Where the host's events end before the guest's: what each CPU of the host did up to then, by sched, sql and the page. From
+    then on to the end of the trace, the page draws it as unknown."""
+    make(seed, host_part=0.7)
+    query = ("SELECT id, state, sum(duration_ns) AS n, max(end_ns) AS until FROM state WHERE kind = 'cpu' AND layer = 'host' "
+             "GROUP BY 1, 2")
+    rows = list(map(json.loads, output(strata, "sql", "--no-causal", "--format=json", "-c", query, TRACE).splitlines()))
+    result = json.loads(output(strata, "sched", "--by", "cpu", "-f", "json", "--no-causal", TRACE))["rows"]
+    cpus = {row["key"]["cpu"]: row for row in result if row["key"]["layer"] == "host"}
+    assert len(cpus) == 2, result
+    with page.Page(strata, TRACE) as shown:
+        end = max(row["until"] for row in rows) - int(shown.trace["begin_ns"])
+        duration = shown.trace["duration"]
+        assert duration - end > 5 * machine.MILLI, (end, duration)
+        for number, cpu in cpus.items():
+            of_sql = {row["state"]: row["n"] for row in rows if row["id"] == number}
+            equal(f"CPU {number} in sql", {name: n for name, n in of_sql.items() if name != "unknown"},
+                  {state: cpu[name] for state, name in (("running", "run"), ("interrupt", "interrupt"), ("idle", "idle"))
+                   if cpu[name]})
+            tracks = [track for track in shown.trace["tracks"] if track.get("layer") == "host" and track.get("cpu") == number]
+            (states,) = [track for track in tracks if track["kind"] == "states"]
+            (threads,) = [track for track in tracks if track["id"] == states["parent"]]
+            equal(f"CPU {number} on the page", {name: row["total"] for name, row in shown.statistics([states])}, of_sql)
+            equal(f"the end of CPU {number} on the page",
+                  {name: row["total"] for name, row in shown.statistics([threads], begin=end) if row["total"]},
+                  {"unknown": duration - end})
+
+
 # ---- Losses ----
 
 def check_lost(first, last):
@@ -267,6 +295,7 @@ for seed in sys.argv[4:]:
             counts = check_counts(read_metrics(3), shown_page)
         check_exits_of_top(counts, last - first)
         check_begun(first, last)
+        check_end(int(seed))
         check_lost(*make(int(seed), True))
         # A loss makes time unknown, in all of them.
         rows = read_sched()

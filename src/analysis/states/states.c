@@ -654,6 +654,19 @@ static void finish_thread(struct state_source *source, struct state_thread *thre
     state_thread_set(source, thread, STATE_UNKNOWN, source->last, false, STATE_IS_OPEN);
 }
 
+/* As states_cpu_known_until(). */
+static int64_t cpu_known_until(const struct state_source *source, const struct state_cpu *cpu)
+{
+    if (cpu->known && cpu->state != STATE_UNKNOWN && source->origin->pid_filter &&
+        !state_is_recorded(source, cpu->runs))
+        return cpu->since; /* T6 */
+    if (cpu->known && cpu->state != STATE_UNKNOWN)
+        return origin_is_recorded_to_end(source->origin) ? source->last
+                                                         : MAX(cpu->last, cpu->since);
+    return cpu->is_cut || (cpu->seen && state_has_unknown(source)) ? MAX(cpu->since, source->first)
+                                                                   : TIME_UNKNOWN;
+}
+
 static void finish_source(struct state_source *source)
 {
     int64_t until = recorded_until(source);
@@ -667,16 +680,12 @@ static void finish_source(struct state_source *source)
         state_domains_lost(source, until, source->last);
     for (unsigned i = 0; i < source->n_cpus; i++) {
         struct state_cpu *cpu = &source->cpus[i];
+        int64_t end = cpu_known_until(source, cpu);
 
-        if (cpu->known && cpu->state != STATE_UNKNOWN) {
-            int64_t end = origin_is_recorded_to_end(source->origin) ? source->last
-                                                                    : MAX(cpu->last, cpu->since);
-
+        if (cpu->known)
             state_cpu_end(source, cpu, end, false);
+        if (end != TIME_UNKNOWN)
             state_cpu_unknown(source, cpu, end, source->last);
-        } else if (cpu->is_cut || (cpu->seen && state_has_unknown(source))) {
-            state_cpu_unknown(source, cpu, MAX(cpu->since, source->first), source->last);
-        }
         cpu->known = false;
     }
     for (uint32_t i = 1; i < source->n_threads; i++) {
@@ -759,6 +768,15 @@ unsigned states_cpus(const struct states *states, unsigned i)
 unsigned states_cpus_seen(const struct states *states, unsigned i)
 {
     return states->sources[i]->n_seen;
+}
+
+int64_t states_cpu_known_until(const struct states *states, unsigned i, unsigned cpu)
+{
+    const struct state_source *source = states->sources[i];
+
+    return cpu < source->n_cpus && source->last != TIME_UNKNOWN
+               ? cpu_known_until(source, &source->cpus[cpu])
+               : TIME_UNKNOWN;
 }
 
 unsigned states_events(const struct states *states, unsigned i)

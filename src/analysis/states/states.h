@@ -219,6 +219,10 @@ unsigned states_cpus(const struct states *states, unsigned i);
 /* How many CPUs have had events. */
 unsigned states_cpus_seen(const struct states *states, unsigned i);
 
+/* At the end of the trace, before states_finish(): until when it is known what CPU of source number I did (T8 to T10), in ticks.
+ * After that, its state is unknown, however much later the events of other sources are. TIME_UNKNOWN: it has no states. */
+int64_t states_cpu_known_until(const struct states *states, unsigned i, unsigned cpu);
+
 /* What scheduler events source number I has had, a bit for each. */
 enum {
     STATE_EVENT_SWITCH = 1 << 0,

@@ -207,6 +207,7 @@ static void make_model(const char *path, struct model *model)
         }
     }
     assert_int_equal(n, 0);
+    assert_int_equal(slices_finish(&model->slices), 0);
     assert_int_equal(states_finish(&model->states), 0);
     for (unsigned i = 1; i <= model->n_tracks; i++) {
         struct model_track *track = model->tracks[i];

@@ -463,6 +463,41 @@ static void test_cut(void **state)
               "B CPU 0 lost 5 lost\n");
 }
 
+/* What a CPU does after the last event of its source is unknown, also of one that is idle, if another source goes on. */
+static void test_source_ends_first(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->full, 1, 0, 0, WORDS(7, letters("a"), 0, 0));
+    emit(w, w->full, 2, 1, 8, WORDS(0, 0, 0, 8));
+    emit(w, w->full, 3, 0, 7, WORDS(9, letters("c"), 0, 7));
+    emit(w, w->walk, 9, CPU_UNKNOWN, PID_UNKNOWN, WORDS(0));
+    assert_int_equal(slices_finish(&w->record.slices), 0);
+    expect(w, "B CPU 0 1 a\n"
+              "i CPU 1 events 2\n"
+              "E CPU 0 3\n"
+              "B CPU 0 3 c\n"
+              "B walk 1 9 walk\n"
+              "E CPU 0 3 (what came then is not in the trace)\n"
+              "B CPU 0 3 unknown\n"
+              "B CPU 1 3 unknown\n");
+}
+
+/* Of a source that is being recorded, it is unknown after the last event of the CPU. */
+static void test_source_is_live(void **state)
+{
+    struct world *w = *state;
+
+    w->guest->is_live = true;
+    emit(w, w->full, 1, 0, 0, WORDS(7, letters("a"), 0, 0));
+    emit(w, w->full, 2, 1, 0, WORDS(8, letters("b"), 0, 0));
+    assert_int_equal(slices_finish(&w->record.slices), 0);
+    expect(w, "B CPU 0 1 a\n"
+              "B CPU 1 2 b\n"
+              "E CPU 0 1 (what came then is not in the trace)\n"
+              "B CPU 0 1 unknown\n");
+}
+
 static void test_threads(void **state)
 {
     struct world *w = *state;
@@ -824,6 +859,8 @@ int main(void)
         TEST(test_many_flows),
         TEST(test_losses),
         TEST(test_cut),
+        TEST(test_source_ends_first),
+        TEST(test_source_is_live),
         TEST(test_broken_switches),
         TEST(test_missing_switch),
         TEST(test_threads),
