@@ -202,6 +202,17 @@ static _cold_ int put_loss(struct tally *tally, const struct item *loss)
     return tally_cover_lose(&tally->cover, loss);
 }
 
+/* What is not counted says how long its source was recorded. */
+static int tally_pass(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct tally *tally = container_of(sink, struct tally, sink);
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = tally_cover_event(&tally->cover, &items[i]);
+    return r;
+}
+
 static int tally_put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct tally *tally = container_of(sink, struct tally, sink);
@@ -490,7 +501,7 @@ static int tally_put_more(struct sink *sink, const struct item *items, unsigned 
 
 void tally_init(struct tally *tally, enum tally_by by)
 {
-    static const struct sink_ops ops = {.put = tally_put};
+    static const struct sink_ops ops = {.put = tally_put, .pass = tally_pass};
 
     *tally = (struct tally){.sink = {.ops = &ops},
                             .by = by,
@@ -503,7 +514,7 @@ void tally_init(struct tally *tally, enum tally_by by)
 
 int tally_init_with(struct tally *tally, const struct tally_options *options)
 {
-    static const struct sink_ops ops = {.put = tally_put_more};
+    static const struct sink_ops ops = {.put = tally_put_more, .pass = tally_pass};
 
     tally_init(tally, options->by);
     tally->options = *options;

@@ -21,6 +21,9 @@ struct sink_ops {
     int (*put)(struct sink *sink, const struct item *items, unsigned n);
     /* A selected loss follows ITEM, which has `before_loss`. ITEM itself is not selected and not put. May be NULL. 0, -ENOMEM. */
     int (*begin_loss)(struct sink *sink, const struct item *item);
+    /* N events in the order of time that are not selected, though their time and layer are: their sources were recorded then.
+     * They are not put. May be NULL. 0, -ENOMEM. */
+    int (*pass)(struct sink *sink, const struct item *items, unsigned n);
     /* Writes what was put and is held back. NULL: nothing is held back. 0, or a negative errno as put(). */
     int (*flush)(struct sink *sink);
     /* Writes what comes after the last item; may be NULL. 0, or a negative errno with `error`. Only

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/read.h"
 
+#include "event/select_put.h"
 #include "timeline/read_ahead.h"
 #include "trace/late_losses.h"
 
@@ -79,6 +80,8 @@ static int note_losses(struct trace_reading *reading, const struct item *skipped
     const struct selection *selection = reading->selection;
     int r = reading->sink ? tell_loss_begins(reading, skipped, n_skipped) : 0;
 
+    if (r == 0 && reading->sink)
+        r = select_pass(selection, skipped, n_skipped, is_full, reading->sink);
     if (r == 0)
         r = open_losses_put(&reading->open_losses, selection, skipped, n_skipped, is_full);
     if (r == 0 && n_selected > 0 && !reading->has_begun) {

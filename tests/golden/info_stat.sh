@@ -121,6 +121,22 @@ for t in trace late later lost.data guest; do
     done
 done
 
+# What is not selected says how long its source was recorded; what the options of time, layer and number exclude does not.
+for jobs in 1 4; do
+    for options in "" "--from +0.02 --until +0.06"; do
+        # shellcheck disable=SC2086 # words
+        "$strata" stat -j $jobs -f json $options trace 2>err >rows
+        jq -c '[.first_ns, .duration_ns, .covered_ns]' rows >all
+        for event in $(jq -r '.rows[0, 1, -1].event' rows); do
+            # shellcheck disable=SC2086 # words
+            "$strata" stat -j $jobs -f json -e "$event" $options trace 2>err >counted
+            jq -c '[.first_ns, .duration_ns, .covered_ns]' counted | diff all - || fail "$event $options -j $jobs"
+        done
+    done
+done
+first=$("$strata" stat -f json -n 1 guest 2>err | jq -r '.rows[0].event')
+"$strata" stat -f json -n 1 -e "$first" guest 2>err | jq -e '.events == 1 and .duration_ns == 0' >found || fail "-n: $(cat found)"
+
 # A clock without a rate: no rates, and distances in ticks.
 "$strata" stat xen.raw | sed -n 2p | awk '$3 != "-" || $5 !~ /^[0-9]+$/ { exit 1 }'
 

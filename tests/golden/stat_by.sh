@@ -90,12 +90,12 @@ case="as text"
 "$strata" stat -e 'softirq_*' --by vec --every 0.01 --gaps 2 guest >actual 2>err
 cat >expected <<'END'
 VEC     COUNT  RATE/s SHARE%     P50     P90     P99     MAX      MAX AT  COUNT OVER TIME
-RCU       213  3198.2  95.95  3.81us   101us  3.90ms  3.98ms 4.646411641  ▄▇▃▃█▄▄
-TIMER       6    90.1   2.70  95.2us  63.4ms  63.4ms  63.9ms 4.610429536  █     █
-SCHED       3    45.0   1.35  93.2us  98.9us  98.9us  98.9us 4.618285478  █
+RCU       213  3028.3  95.95  3.81us   101us  3.90ms  3.98ms 4.646411641  ▄▇▃▃█▄▄
+TIMER       6    85.3   2.70  95.2us  63.4ms  63.4ms  63.9ms 4.610429536  █     █
+SCHED       3    42.7   1.35  93.2us  98.9us  98.9us  98.9us 4.618285478  █
 (P50 to MAX: intervals from one event of a row to the next; MAX AT: when the longest began)
-         222 events in 66.6ms
-90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places; 30.6ms of 66.6ms are unknown: counts are without them, and P50 to MAX are over that time, too
+         222 events in 70.3ms
+90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places; 31.5ms of 70.3ms are unknown: counts are without them, and P50 to MAX are over that time, too
 RATE/s is the least that it can be: events of a row may be missing on the CPUs that lost events
 
 The longest times without an event:
