@@ -108,7 +108,8 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .lost_uncounted = boot->lost_uncounted,
         .complete = last ? complete && guest->error == 0 : true,
         .pid_filter = guest->config.pid_filter,
-        .filters_known = !guest->config.virtio_trace,
+        /* Whether a guest's agent was started with --pid is not told: that there are no filters is known of the host alone. */
+        .filters_known = guest->config.is_host || entry->n_filters > 0,
         .filters = entry->filters,
         .n_filters = entry->n_filters,
         .problems = (const char *const *)boot->problems,
