@@ -166,7 +166,11 @@ done
 grep -qx 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places' err
 
 # Times before 0.
-"$strata" stat -f json "$made/v3.simpletrace" | grep -q '"first_ns":-9223372036854775803,'
+cp "$made/trace-events" .
+python3 -c 'import struct, sys
+sys.stdout.buffer.write(struct.pack("<3Q", 2**64 - 1, 0xf2b177cb0aa429b4, 3) +
+                        b"".join(struct.pack("<2Q2I", 0, 2**64 - ago, 24, 1) for ago in (2**63 - 5, 5)))' >before-0.simpletrace
+"$strata" stat -f json before-0.simpletrace | grep -q '"first_ns":-9223372036854775803,'
 
 # Nothing selected is not an error.
 "$strata" stat -e nonesuch guest 2>/dev/null | grep -q ' 0 events$'
