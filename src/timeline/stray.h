@@ -7,7 +7,8 @@
  *      STRAY_ITEMS items an event follows that is as far from the one before it, and not far from the event before the stretch, and the CPU
  *      of the stretch goes on there, too. A clock that was set or starts again does not come back, nor does a machine that was idle.
  *  X2  Stray events are not lent. They are losses of their CPUs (LOSS_UNREADABLE) that end at the event that comes back.
- *  X3  Not looked at are clocks that can be set at any time ("realtime"), and stray events that nothing follows.
+ *  X3  Not looked at are clocks that can be set at any time ("realtime"), stray events that nothing follows, and what comes by a
+ *      pipe or is live (trace/trace.c), which would have to wait.
  *
  * Up to ITEM_BLOCK_ITEMS items and their payloads are copied where a step is at the end of a run; otherwise, nothing is. */
 
