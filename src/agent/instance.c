@@ -91,6 +91,7 @@ int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t 
     static _Atomic unsigned made;
     char name[64], path[300];
     uint64_t start = 0;
+    struct stat st;
     int fd = -EEXIST, r;
 
     process_start((unsigned long)getpid(), &start);
@@ -108,7 +109,7 @@ int tracefs_instance_make(const struct tracefs *tracefs, char *ret_name, size_t 
             continue; /* a process of another PID namespace has the same number */
         }
         fd = open_locked(tracefs, path);
-        if (fd >= 0 && faccessat(tracefs->fd, path, F_OK, 0) == 0) {
+        if (fd >= 0 && fstatat(tracefs->fd, path, &st, 0) == 0) {
             memcpy(ret_name, name, strlen(name) + 1);
             *ret_fd = fd;
             return 0;

@@ -223,6 +223,18 @@ static bool keep_last(struct stray *s)
     return true;
 }
 
+/* Whether an item is late among the last of N: what orders the input then looks at the next ones (timeline/reorder.c), which have to be in
+ * the same run. */
+static bool steps_back_at_end(const struct stray *s, unsigned n)
+{
+    const struct item *items = s->run.items;
+
+    for (unsigned i = n > 3 ? n - 3 : 1; s->source.may_restart && i < n; i++)
+        if (items[i].time < items[i - 1].time)
+            return true;
+    return false;
+}
+
 /* How many items of the run can be lent: all before a step but a few, of which the last of a CPU may be marked, and the last one of a run
  * of the input only when it is known what follows it. 0: look again. */
 static unsigned find_lendable(struct stray *s)
@@ -234,7 +246,7 @@ static unsigned find_lendable(struct stray *s)
     if (s->is_off || s->rest.n > 0 || s->result <= 0)
         return n;
     if (n > 1)
-        return n - 1;
+        return steps_back_at_end(s, n) ? n : n - 1;
     return keep_last(s) ? n : 0;
 }
 
