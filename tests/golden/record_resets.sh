@@ -18,8 +18,9 @@ at_exit=ended
 # A boot sector that counts in byte 0x60 of the CMOS, which a reset keeps, and resets its machine five times: by the instructions
 # of $1, in hexadecimal. Then it writes "E" to the debug console, and halts.
 boot_sector() {
+    #    sti; mov ah,86; mov cx,7; mov dx,a120; int 15: waits half a second, as no system resets at once
     #    mov al,60; out 70,al; in al,71; cmp al,5; jae end
-    code=b060e670e4713c05730e
+    code=fbb486b90700ba20a1cd15b060e670e4713c05730e
     #    inc al; mov ah,al; mov al,60; out 70,al; mov al,ah; out 71,al
     code=${code}fec088c4b060e67088e0e671
     reset=$1
