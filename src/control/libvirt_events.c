@@ -84,7 +84,7 @@ static void note_monitor_event(struct virt_connection *connection, struct virt_d
             seconds > 0 && seconds < INT64_C(1) << 40 ? seconds * 1000000 + (int64_t)us : 0;
         new->data[0] = '\0';
         if (details && strlen(details) < sizeof new->data)
-            strcpy(new->data, details);
+            memcpy(new->data, details, strlen(details) + 1);
     }
     pthread_mutex_unlock(&domain->lock);
     (void)!write(domain->event_fd, &one, sizeof one);

@@ -113,7 +113,7 @@ static int find_least(const struct stat_report *stat, struct stat_covered *cover
     for (unsigned i = 0;
          i < stat->tally.cover.n_sources && stat->clock.hz && rows_move(stat) && !*ret; i++) {
         const struct origin *origin = stat->tally.cover.sources[i].origin;
-        int64_t covers, spans;
+        int64_t covers = 0, spans = 0;
         int r = cover_origin(stat, origin, covered);
 
         if (r == 0 && vcpu_is_cpu(stat, origin))

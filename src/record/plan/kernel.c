@@ -59,11 +59,9 @@ int plan_kernel_events(const struct record_plan *plan, bool is_host, struct gues
 {
     const struct plan_event_list *chosen = is_host ? &plan->chosen.host : &plan->chosen.guest;
     /* Those that guests need are among the chosen. */
-    const struct strings *needed = is_host ? &plan->needs.host : NULL;
-    unsigned n_more = needed ? needed->n : 0, n = chosen->patterns.n;
-    const char *const *more = n_more + n == 0 ? plan_kernel_usual(is_host, &n_more)
-                              : needed        ? needed->items
-                                              : NULL;
+    const struct strings needed = is_host ? plan->needs.host : (struct strings){0};
+    unsigned n_more = needed.n, n = chosen->patterns.n;
+    const char *const *more = n_more + n == 0 ? plan_kernel_usual(is_host, &n_more) : needed.items;
     _cleanup_(closep) int events = is_host ? open_events() : -1;
     struct guest_event *items = calloc(MAX(n + n_more, 1u), sizeof *items);
 

@@ -35,16 +35,16 @@ struct qemu_monitor {
     char version[128];
     char shutdown[64];         /* the reason, of the event SHUTDOWN */
     uint64_t last_reset;       /* when the machine was reset last, */
-    uint64_t last_reset_event; /* when QEMU's last event of a reset was, … */
-    bool is_reset_by_firmware; /* … and whether that was the firmware's, after `last_reset` */
+    uint64_t last_reset_event; /* when QEMU's last event of a reset was */
     uint64_t cpu_at_reset;     /* QEMU's CPU time at `last_reset`, ns; 0: not known */
     unsigned resets;           /* of the machine, since it began */
     unsigned n_halts; /* how often its process was stopped by a signal, looked at each second: … */
     bool is_halted;
-    bool is_traced;           /* at the last look, another process held it by ptrace; … */
-    bool is_paused;           /* QEMU says so */
-    uint64_t traced_cpu_time; /* … and its CPU time then */
-    uint64_t halted_at;       /* … since when it is, and … */
+    bool is_reset_by_firmware; /* `last_reset_event` was of the firmware, after `last_reset` */
+    bool is_traced;            /* at the last look, another process held it by ptrace; … */
+    bool is_paused;            /* QEMU says so */
+    uint64_t traced_cpu_time;  /* … and its CPU time then */
+    uint64_t halted_at;        /* … since when it is, and … */
     uint64_t
         halted_ns; /* … how long it was before. The machine stands still then, and QEMU cannot say so */
     uint64_t began_to_run;   /* the machine, by the first RESUME; 0: none came */
