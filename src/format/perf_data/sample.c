@@ -592,18 +592,24 @@ static int put_sample(struct perf_data *perf, struct perf_cpu *cpu, const struct
     return cpu->held ? 0 : -ENOMEM;
 }
 
-/* Keeps the sample RECORD, which is not needed unless none follows. -ENOMEM. */
-static int keep_skipped(struct perf_data *perf, const struct perf_record *record)
+/* Keeps RECORD in RET and a copy of its body in BODY, until the next one is kept there. -ENOMEM. */
+static int keep_record(const struct perf_record *record, struct text *body, struct perf_record *ret)
 {
-    struct text *body = &perf->skipped_body;
-
     body->next = body->start;
     text_put(body, (const char *)record->body, record->size);
     if (body->error)
         return body->error;
-    perf->skipped_last = *record;
-    perf->has_skipped_last = true;
+    *ret = *record;
     return 0;
+}
+
+/* Keeps the sample RECORD, which is not needed unless none follows. -ENOMEM. */
+static int keep_skipped(struct perf_data *perf, const struct perf_record *record)
+{
+    int r = keep_record(record, &perf->skipped_body, &perf->skipped_last);
+
+    perf->has_skipped_last = perf->has_skipped_last || r == 0;
+    return r;
 }
 
 /* A recording per thread (perf record --per-thread) has one thread after the other, and a thread may sleep for long. */
@@ -619,15 +625,10 @@ static bool is_far(int64_t last, int64_t time, int64_t far)
 
 static int keep_step(struct perf_data *perf, const struct perf_record *record)
 {
-    struct text *body = &perf->step_body;
+    int r = keep_record(record, &perf->step_body, &perf->step);
 
-    body->next = body->start;
-    text_put(body, (const char *)record->body, record->size);
-    if (body->error)
-        return body->error;
-    perf->step = *record;
-    perf->has_step = true;
-    return 0;
+    perf->has_step = perf->has_step || r == 0;
+    return r;
 }
 
 /* The thread of a sample; PID_UNKNOWN. */

@@ -117,8 +117,11 @@ static int make_program(struct plan_events *events, struct error *error)
         text_put_str(&text, list->patterns.items[i]);
         if (*condition)
             text_put_char(&text, ':');
-        for (const char *p = condition; *p; p++)
-            text_printf(&text, *p == ',' ? ",," : "%c", *p);
+        for (const char *p = condition; *p; p++) {
+            if (*p == ',')
+                text_put_char(&text, ',');
+            text_put_char(&text, *p);
+        }
         text_put_char(&text, '\0');
         r = text.error;
         if (r >= 0) {
