@@ -301,22 +301,24 @@ static void put_numbers(const struct kernel_string_arg *string_arg, const struct
     bool bad = size != 1 && size != 2 && size != 4 && size != 8;
     uint32_t step = bad ? 1 : size;
 
+    /* The count is an int where it is used; a negative one is none. */
     if (count > INT32_MAX)
-        return;
+        count = 0;
+    text_put_char(text, '{');
     for (uint32_t i = 0; i < count && left >= step; i++, p += step, left -= step) {
         if (i)
-            text_put_char(text, ' ');
+            text_put_char(text, ',');
         if (unlikely(bad)) {
             text_put_literal(text, "BAD SIZE:");
             text_put_i64(text, (int32_t)size);
-            text_put_literal(text, " 0x");
-            text_put_hex(text, *p);
+            text_put_char(text, ' ');
             size = 1; /* the first is in the message, the rest are shown as bytes */
             bad = false;
-            continue;
         }
-        text_put_u64(text, load_uint(p, step, run->swap));
+        text_put_literal(text, "0x");
+        text_put_hex(text, load_uint(p, step, run->swap));
     }
+    text_put_char(text, '}');
 }
 
 static uint8_t mask_byte(const uint8_t *p, uint32_t len, uint32_t i, bool big_endian)

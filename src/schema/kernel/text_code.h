@@ -45,7 +45,7 @@ enum kernel_string_arg_kind {
     STRING_ARG_FLAGS,   /* names of the bits of a */
     STRING_ARG_NAMED,   /* the name of a */
     STRING_ARG_HEX,     /* a bytes as "0a 0b" */
-    STRING_ARG_NUMBERS, /* a numbers of b bytes each, as "1 2" */
+    STRING_ARG_NUMBERS, /* a numbers of b bytes each, as "{0x1,0x2}" */
     STRING_ARG_BITMASK,
     STRING_ARG_CPUMASK,
     STRING_ARG_CHOICE, /* a ? yes : no */
