@@ -143,11 +143,15 @@ class Machine:
     def registers(self):
         """What the CPUs are at, of a guest that hangs."""
         with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.settimeout(10)
             monitor.connect(os.path.join(self.folder, "monitor"))
             monitor.sendall(b"info registers -a\n")
             text = b""
-            while text.count(b"(qemu)") < 2:
-                text += monitor.recv(65536)
+            try:
+                while text.count(b"(qemu)") < 2:
+                    text += monitor.recv(65536)
+            except TimeoutError:
+                return "QEMU's monitor does not answer"
         return "\n".join(line for line in text.decode(errors="replace").splitlines() if "RIP" in line or "CPU#" in line)
 
     def console(self, lines=30):
@@ -173,6 +177,18 @@ class Machine:
         expect(status == 0, "strata record ended with", status, said)
         return said
 
+    def _explain(self):
+        with open(f"{self.folder}/qemu.log", errors="replace") as log:
+            print(f"QEMU, or the recorder that started it, said:\n{log.read()[-4000:]}\nthe end of the console:\n{self.console()}")
+        print(f"its CPUs are at:\n{self.registers()}")
+        try:
+            print("the agent said:", self.text("cat /tmp/agent.log; ps | grep strata; dmesg | tail -n 20", patience=60))
+        except (Failure, OSError) as error:
+            print("its shell:", error)
+
     def kill(self):
+        """On the way out of a test that failed, it first prints what is known of this machine."""
+        if sys.exc_info()[0] and self.qemu.poll() is None:
+            self._explain()
         self.qemu.kill()
         self.qemu.wait()
