@@ -149,6 +149,38 @@ def killed_agent(run, name, port=()):
                for problem in source["problems"]), source["problems"])
 
 
+def record_killed_agent_attached(run):
+    """The same of a QEMU that runs: it is asked whether the port is closed when the agent does not answer."""
+    guest = run.guest
+    out = os.path.join(run.folder("record-killed-agent-attached"), "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    with open(os.path.join(run.folder("killed-attached-said"), "said"), "w+b") as said:
+        recorder = subprocess.Popen(
+            [run.strata, "record", "--attach", "-o", out, "-e", "runstate_set", "--event=guest:sched:*", str(guest.qemu.pid)],
+            stdout=said, stderr=said, env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
+        try:
+            agent = Agent(guest)
+            traced(guest, out, recorder)
+            agent.stop("KILL")
+
+            def printed(what):
+                said.flush()
+                with open(said.name, errors="replace") as file:
+                    return what in file.read()
+            # "does not answer any more" is what is known without QEMU's answer.
+            wait_until(lambda: printed("the guest's agent "), "its end is not reported")
+            expect(printed("the guest's agent has ended: nothing of the guest is recorded until"), open(said.name).read())
+            recorder.send_signal(signal.SIGTERM)
+            recorder.wait(PATIENCE)
+        finally:
+            recorder.kill()
+            recorder.wait()
+    source = sources(out)["guest"]
+    expect(not source["complete"] and any("the guest's agent ended unexpectedly" in problem for problem in source["problems"]),
+           "nothing is missing:", source)
+    guest.run("rmdir /sys/kernel/tracing/instances/*")
+
+
 def record_attached(run):
     """A machine that runs, whose command line has a port for the agent, and no times for QEMU's log."""
     guest = run.guest
@@ -330,4 +362,5 @@ def record_added_port(run):
     os.rmdir(runtime)
 
 
-SCENARIOS = [record_vm, record_killed_agent, record_killed_agent_at_own_port, record_attached, record_refused, record_added_port]
+SCENARIOS = [record_vm, record_killed_agent, record_killed_agent_at_own_port, record_killed_agent_attached,
+             record_attached, record_refused, record_added_port]

@@ -82,7 +82,8 @@ static int on_progress(struct guests *guests, struct guest *guest,
     if (packet->head.size != sizeof progress ||
         !is_bool(packet, offsetof(struct guest_progress, full)) ||
         !is_bool(packet, offsetof(struct guest_progress, ran)) ||
-        !is_bool(packet, offsetof(struct guest_progress, said_bye)))
+        !is_bool(packet, offsetof(struct guest_progress, said_bye)) ||
+        !is_bool(packet, offsetof(struct guest_progress, is_silent)))
         return -EBADMSG;
     memcpy(&progress, packet->bytes, sizeof progress);
     if (progress.state > GUEST_OVER || progress.n_cpus > PROTO_CPUS_MAX)

@@ -79,7 +79,8 @@ struct guest_progress {
     bool full;
     bool ran;          /* it was traced on this connection, if only for a moment */
     bool said_bye;     /* all has come, and the agent has exited */
-    uint8_t unused[5]; /* 0, in the place of padding: two can be compared by their bytes */
+    bool is_silent;    /* it does not answer, though it should have by now */
+    uint8_t unused[4]; /* 0, in the place of padding: two can be compared by their bytes */
 };
 
 /* Sends HEAD, its bytes at P, and N descriptors (0 to 2). -EAGAIN if SOCKET does not block and is full; -errno. */

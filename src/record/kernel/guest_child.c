@@ -97,6 +97,7 @@ static void send_progress_in_state(struct child *child, uint32_t state, uint64_t
         .full = session->full,
         .ran = session->ran,
         .said_bye = session->said_bye,
+        .is_silent = guest_session_is_silent(session, now),
         .waited_ns = session->waited_ns,
         .stopped_ns = session->stopped_ns,
     };
@@ -460,7 +461,8 @@ static int run_session(struct child *child, struct error *error)
         }
         if (r >= 0 && child->session.state != GUEST_OVER) {
             if ((child->has_changed && now >= child->progress_next) ||
-                child->session.state != child->progress_state)
+                child->session.state != child->progress_state ||
+                child->progress_sent.is_silent != guest_session_is_silent(&child->session, now))
                 send_progress(child, now);
             r = wait_and_step(child, next, error);
         }

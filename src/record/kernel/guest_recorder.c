@@ -22,8 +22,8 @@ struct guest_recorder {
     struct host_agent agent;
     uint64_t stop_by; /* of this machine's; 0: it is not stopped */
     bool is_hurried;
-    struct recorder *machine; /* of a guest that is led; NULL: it has not joined */
-    bool was_away;            /* as the machine was last woken for */
+    struct recorder *machine;  /* of a guest that is led; NULL: it has not joined */
+    bool was_away, was_silent; /* as the machine was last woken for */
     bool has_machine_ended;
     struct pollfd *fds; /* room for what poll() asks for */
     unsigned n_fds;
@@ -160,11 +160,13 @@ static void note_change(struct guest_recorder *self)
 static void wake_machine(struct guest_recorder *self)
 {
     bool is_away = guest_recorder_is_away(&self->recorder);
+    bool is_silent = guest_recorder_is_silent(&self->recorder);
 
-    if (self->machine &&
-        ((is_away && !self->was_away) || guest_recorder_has_ended(&self->recorder)))
+    if (self->machine && ((is_away && !self->was_away) || (is_silent && !self->was_silent) ||
+                          guest_recorder_has_ended(&self->recorder)))
         recorder_wake(self->machine);
     self->was_away = is_away;
+    self->was_silent = is_silent;
 }
 
 /* Reports at once why a guest has ended that others are recorded beside, such as that its agent refuses an event. This machine's
@@ -393,6 +395,13 @@ void guest_recorder_end(struct recorder *recorder, const char *traced, const cha
 bool guest_recorder_is_away(const struct recorder *recorder)
 {
     return !guests_are_connected(&const_self_of(recorder)->guests);
+}
+
+bool guest_recorder_is_silent(const struct recorder *recorder)
+{
+    const struct guest *guest = guest_recorder_guest(recorder);
+
+    return guest && guest->was_running && !guest->closed_at && guest->progress.is_silent;
 }
 
 bool guest_recorder_has_ended(const struct recorder *recorder)

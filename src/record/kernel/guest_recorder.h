@@ -56,5 +56,7 @@ void guest_recorder_stop(struct recorder *recorder);
 void guest_recorder_end(struct recorder *recorder, const char *traced, const char *silent);
 /* Whether nothing more will come for now: it has ended, or there is no connection. */
 bool guest_recorder_is_away(const struct recorder *recorder);
+/* Whether its traced agent does not answer: it may have been killed, or have no CPU. */
+bool guest_recorder_is_silent(const struct recorder *recorder);
 /* Whether it has ended. */
 bool guest_recorder_has_ended(const struct recorder *recorder);

@@ -8,6 +8,8 @@
 
 /* The longest that an agent is believed to be busy without a word. */
 #define KEEPALIVE_TIMEOUT (10 * NSEC_PER_SEC)
+/* An agent that does not answer a ping for so long may have been killed. */
+#define SILENCE NSEC_PER_SEC
 /* Of an agent that has closed its port, what it sent before is still on its way. So long without anything, it has come; but
  * another agent may have opened the port, and send what is no answer. */
 #define CLOSED_SILENCE (NSEC_PER_SEC / 4)
@@ -469,6 +471,7 @@ int guest_session_step(struct guest_session *session, uint64_t now, uint64_t *re
 void guest_session_add_delay(struct guest_session *session, uint64_t delay, uint64_t now)
 {
     session->received_at = MIN(session->received_at + delay, now);
+    session->unanswered_since = MIN(session->unanswered_since + delay, now);
     if (session->deadline < UINT64_MAX / 2)
         session->deadline += delay;
 }
@@ -490,6 +493,12 @@ void guest_session_agent_closed(struct guest_session *session, uint64_t now)
 {
     if (session->state > GUEST_HELLO && session->state < GUEST_OVER && !session->closed_at)
         session->closed_at = now;
+}
+
+bool guest_session_is_silent(const struct guest_session *session, uint64_t now)
+{
+    return session->state == GUEST_RUNNING && session->ping_out && !session->is_paused &&
+           now >= MAX(session->received_at, session->unanswered_since) + SILENCE;
 }
 
 void guest_session_stop(struct guest_session *session)

@@ -137,9 +137,10 @@ struct guest_session {
 
     /* Pings: one at a time. */
     uint64_t token, ping_sent, ping_next;
-    unsigned pings_left; /* of the state */
-    unsigned pings;      /* answered since a pair was kept */
-    uint64_t spliced;    /* bytes of DATA that the agent has spliced, since a ping for them */
+    uint64_t unanswered_since; /* with ping_out: when the first ping without an answer was sent */
+    unsigned pings_left;       /* of the state */
+    unsigned pings;            /* answered since a pair was kept */
+    uint64_t spliced;          /* bytes of DATA that the agent has spliced, since a ping for them */
     struct guest_pair best;
     uint64_t best_since;
     uint64_t guest_time; /* the last that was seen of the guest's clock; 0: none */
@@ -200,6 +201,8 @@ void guest_session_pause(struct guest_session *session, bool is_paused, uint64_t
 
 /* The agent has closed its port: the connection does not show that, as QEMU keeps its own end. */
 void guest_session_agent_closed(struct guest_session *session, uint64_t now);
+/* Whether the agent has answered no ping for a second, though it is traced and its machine is not known to stand still. */
+bool guest_session_is_silent(const struct guest_session *session, uint64_t now);
 
 /* What is to be sent; then report with guest_session_sent() how much of it was. */
 static inline const uint8_t *guest_session_pending(const struct guest_session *session,

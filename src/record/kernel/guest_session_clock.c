@@ -33,6 +33,8 @@ void guest_session_ping(struct guest_session *session, uint64_t now)
     if (session->ping_out && now - session->ping_sent < PING_LOST)
         return;
     out = guest_session_begin(session);
+    if (!session->ping_out)
+        session->unanswered_since = now;
     session->ping_out = true;
     session->ping_sent = now;
     proto_put_ping(&out, &(struct proto_ping){++session->token, now});

@@ -9,9 +9,12 @@
 
 #include "base/clock_ns.h"
 #include "proto/message.h"
+#include "record/kernel/guest_recorder.h"
 
 /* For a thread of QMP commands at the end of the recording. */
 #define QMP_THREAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
+/* Between two questions about the port of an agent that does not answer. */
+#define ASK_INTERVAL_NS (2 * NSEC_PER_SEC)
 
 static struct qemu_recorder *self_of(struct qmp_thread *thread)
 {
@@ -103,6 +106,27 @@ static int undo(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
     return r;
 }
 
+/* Whether the guest has the port open: QEMU has no event for it without a connection, and its end of the socket stays open. */
+static int ask_port(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
+{
+    struct qemu_recorder *self = self_of(thread);
+    json_t *chardevs, *chardev;
+    size_t i;
+    int r = qmp_execute(qmp, "query-chardev", NULL, &chardevs, error);
+
+    if (r < 0)
+        return r;
+    json_array_foreach(chardevs, i, chardev)
+    {
+        const char *label = json_string_value(json_object_get(chardev, "label"));
+
+        if (label && strcmp(label, self->port_chardev) == 0)
+            self->is_port_closed = json_is_false(json_object_get(chardev, "frontend-open"));
+    }
+    json_decref(chardevs);
+    return 0;
+}
+
 static bool is_changed(const struct qemu_recorder *self)
 {
     return (qemu_restore_is_due(&self->changes) || self->changes.domain_port) &&
@@ -117,6 +141,7 @@ static int start_thread(struct qemu_recorder *self, enum qemu_phase phase, struc
                                struct error * error) = {
         [QEMU_ADDS_PORT] = add_port,
         [QEMU_SWITCHES_EVENTS] = switch_events,
+        [QEMU_RUNS] = ask_port,
         [QEMU_RESTORES] = undo,
     };
 
@@ -210,23 +235,6 @@ static void note_restored(struct qemu_recorder *self, int r, const struct error 
                          changes->kept);
 }
 
-void qemu_restore(struct qemu_recorder *self)
-{
-    struct error error = {0};
-
-    int r;
-
-    if (!is_changed(self) || child_has_ended(&self->child)) {
-        self->phase = QEMU_IS_OVER;
-        return;
-    }
-    r = start_thread(self, QEMU_RESTORES, &error);
-    if (r >= 0)
-        return;
-    note_restored(self, r, &error);
-    self->phase = QEMU_IS_OVER;
-}
-
 static void note_left(struct qemu_recorder *self)
 {
     if (!self->had_left)
@@ -269,6 +277,56 @@ static int finish_thread(struct qemu_recorder *self, struct error *error)
     return r;
 }
 
+void qemu_restore(struct qemu_recorder *self)
+{
+    struct error error = {0};
+
+    int r;
+
+    if (qmp_thread_is_on(&self->qmp_thread))
+        (void)finish_thread(self, &error); /* it asked about the port */
+    error_clear(&error);
+    if (!is_changed(self) || child_has_ended(&self->child)) {
+        self->phase = QEMU_IS_OVER;
+        return;
+    }
+    r = start_thread(self, QEMU_RESTORES, &error);
+    if (r >= 0)
+        return;
+    note_restored(self, r, &error);
+    self->phase = QEMU_IS_OVER;
+}
+
+/* Asks QEMU whether an agent that does not answer has closed its port. The socket does not show it. */
+static void watch_port(struct qemu_recorder *self, uint64_t now)
+{
+    struct recorder *guest = self->settings.guest;
+    struct error error = {0};
+
+    if (self->phase != QEMU_RUNS || !guest || !self->port_chardev ||
+        !guest_recorder_is_silent(guest))
+        return;
+    if (now < self->ask_at) {
+        self->step_at = MIN(self->step_at, self->ask_at);
+        return;
+    }
+    self->ask_at = now + ASK_INTERVAL_NS;
+    self->is_port_closed = false;
+    /* Without an answer, the agent is missed when it has been silent for longer. */
+    (void)start_thread(self, QEMU_RUNS, &error);
+}
+
+/* A paused machine may have the port closed by a snapshot that was loaded: its agent is not asked. */
+static void take_answer(struct qemu_recorder *self)
+{
+    bool is_running = json_is_true(json_object_get(self->qmp_thread.status, "running"));
+    struct error error = {0};
+
+    if (finish_thread(self, &error) >= 0 && self->is_port_closed && is_running &&
+        guest_recorder_is_silent(self->settings.guest))
+        guest_recorder_agent_closed(self->settings.guest);
+}
+
 int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error)
 {
     const struct qmp_endpoint *monitor = self->settings.monitor;
@@ -277,8 +335,15 @@ int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *err
     uint64_t at;
     int r;
 
-    if (!qmp_thread_is_on(&self->qmp_thread))
+    if (!qmp_thread_is_on(&self->qmp_thread)) {
+        watch_port(self, now);
         return 0;
+    }
+    if (self->phase == QEMU_RUNS || self->phase == QEMU_SENDS_REST) {
+        if (qmp_thread_has_ended(&self->qmp_thread))
+            take_answer(self);
+        return 0;
+    }
     if (qmp_thread_waits(&self->qmp_thread, now, &at))
         recorder_report(&self->recorder,
                         "%s: QEMU's monitor does not answer: %s; waiting up to %d seconds",

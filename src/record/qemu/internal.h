@@ -49,9 +49,12 @@ struct qemu_recorder {
     struct qmp_thread qmp_thread; /* sends commands to the monitor */
     /* The socket of the guest's port; of the one to add, as QEMU names it, or NULL. */
     const char *port, *added;
-    const char *port_id;     /* of the guest's port, in QEMU's events; NULL: it has none */
-    struct qemu_place place; /* of the files between this process and a running QEMU */
-    char *fifo_in_domain;    /* of the log, in the directory of libvirt's domain; NULL */
+    const char *port_id;      /* of the guest's port, in QEMU's events; NULL: it has none */
+    const char *port_chardev; /* attached: of the guest's port; NULL: QEMU is not asked about it */
+    uint64_t ask_at;          /* attached: QEMU is not asked about it before that */
+    bool is_port_closed;      /* … and what it has answered */
+    struct qemu_place place;  /* of the files between this process and a running QEMU */
+    char *fifo_in_domain;     /* of the log, in the directory of libvirt's domain; NULL */
     const char *fifo_left; /* the FIFO in the domain or in the place, for a later recorder; NULL */
     const char *stop_reason; /* why libvirt's domain has stopped; NULL */
     const char *log_to;      /* the FIFO that QEMU logs to … */

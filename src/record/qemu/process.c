@@ -177,6 +177,7 @@ static void note_user_of_chardev(struct parse *parse, unsigned i)
              has(line, i, "name", PROTO_PORT) && listens_at_path(line, chardev)) {
         parse->process->port = path_of(parse, qemu_object_value(line, chardev, "path"));
         parse->process->port_id = line->settings[i].id;
+        parse->process->port_chardev = id;
     }
 }
 

@@ -25,13 +25,14 @@ struct qemu_process {
     unsigned n_qmp;
     const char *qmp_elsewhere; /* another address of QMP: a descriptor, TCP; NULL: none */
     /* The paths of sockets are those that this process uses. */
-    const char *port;       /* the socket of the port org.strata.agent; NULL */
-    const char *port_id;    /* … and its ID; NULL: it has none */
-    const char *log;        /* of -D, as QEMU names it; NULL: standard error */
-    const char *trace_file; /* of the last -trace, which replaces the one before; NULL */
-    bool has_root;          /* its paths are of other files than here */
-    bool awaits_migration;  /* its machine comes from another QEMU: -incoming */
-    bool has_times;         /* lines of the log have times: -msg timestamp=on */
+    const char *port;         /* the socket of the port org.strata.agent; NULL */
+    const char *port_id;      /* … and its ID; NULL: it has none */
+    const char *port_chardev; /* … and the ID of its chardev; NULL: there is no port */
+    const char *log;          /* of -D, as QEMU names it; NULL: standard error */
+    const char *trace_file;   /* of the last -trace, which replaces the one before; NULL */
+    bool has_root;            /* its paths are of other files than here */
+    bool awaits_migration;    /* its machine comes from another QEMU: -incoming */
+    bool has_times;           /* lines of the log have times: -msg timestamp=on */
 };
 
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */

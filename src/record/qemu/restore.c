@@ -11,7 +11,7 @@
 #include "record/qemu/leftover.h"
 #include "record/qemu/log_destination.h"
 
-#define CHARDEV "strata-agent"
+#define CHARDEV QEMU_RESTORE_CHARDEV
 #define SERIAL "strata-serial"
 #define PORT "strata-agent-port"
 

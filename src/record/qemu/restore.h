@@ -10,6 +10,9 @@
 
 struct registry_entry;
 
+/* The ID of the chardev of a port that is added. */
+#define QEMU_RESTORE_CHARDEV "strata-agent"
+
 struct qemu_restore {
     struct arena arena;
     pid_t pid;

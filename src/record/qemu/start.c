@@ -230,6 +230,7 @@ static int read_command(struct qemu_recorder *self, const char **ret_port, const
     if (settings->running) {
         *ret_port = settings->running->port;
         *ret_file = settings->running->trace_file;
+        self->port_chardev = settings->domain ? NULL : settings->running->port_chardev;
         return settings->domain ? qemu_find_domain_port(self, ret_port, error) : 0;
     }
     r = qemu_process_parse(&running);
@@ -264,6 +265,8 @@ static int choose_port(struct qemu_recorder *self, struct error *error)
 
     if (!settings->guest || self->port)
         return 0;
+    if (settings->running && !settings->domain)
+        self->port_chardev = QEMU_RESTORE_CHARDEV;
     if (self->place.parent >= 0 && !settings->domain) {
         self->added = join(self, self->place.inside, "agent");
         self->port = join(self, self->place.dir.path, "agent");

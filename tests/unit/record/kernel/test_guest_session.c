@@ -931,6 +931,35 @@ static void a_paused_machine_is_waited_for(void **state)
     play_end(p);
 }
 
+/* A ping that is not answered for a second. */
+static void a_silent_agent_is_noticed(void **state)
+{
+    struct played *p = running();
+
+    hear_until(p, PROTO_PING);
+    p->now += SECOND - 1;
+    assert_false(guest_session_is_silent(&p->session, p->now));
+    p->now += 1;
+    assert_true(guest_session_is_silent(&p->session, p->now));
+    guest_session_pause(&p->session, true, p->now);
+    assert_false(guest_session_is_silent(&p->session, p->now));
+    guest_session_pause(&p->session, false, p->now);
+    assert_int_equal(heard(p), PROTO_PING);
+    assert_int_equal(say_pong(p, MS, MS), 0);
+    /* Nothing was asked. */
+    assert_false(guest_session_is_silent(&p->session, p->now + 60 * SECOND));
+    /* A second ping begins no second silence. */
+    p->now += 4 * SECOND;
+    hear_until(p, PROTO_PING);
+    assert_false(guest_session_is_silent(&p->session, p->now));
+    p->now += 2 * SECOND;
+    assert_int_equal(heard(p), PROTO_PING);
+    assert_true(guest_session_is_silent(&p->session, p->now));
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    assert_false(guest_session_is_silent(&p->session, p->now));
+    play_end(p);
+}
+
 /* What the agent cannot have meant: nobody looked for it. */
 static void time_in_which_nobody_listened_is_no_silence(void **state)
 {
@@ -1447,6 +1476,7 @@ int main(void)
         cmocka_unit_test(another_kernel_makes_another_boot),
         cmocka_unit_test(a_paused_machine_is_waited_for),
         cmocka_unit_test(a_closed_port_ends_the_connection),
+        cmocka_unit_test(a_silent_agent_is_noticed),
         cmocka_unit_test(pages_that_come_again_begin_another_trace),
         cmocka_unit_test(a_clock_that_is_set_back_begins_another_trace),
         cmocka_unit_test(a_clock_that_wavers_goes_on),

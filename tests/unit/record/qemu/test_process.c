@@ -94,6 +94,7 @@ static void test_port(void **state)
 
     assert_string_equal(r.port, "/run/s");
     assert_string_equal(r.port_id, "mine");
+    assert_string_equal(r.port_chardev, "s");
     qemu_process_done(&r);
 
     r = PARSE("qemu", "-chardev", "socket,id=s,path=/run/s,server=on", "-device",
