@@ -14,7 +14,9 @@
  *      thread has handled and not submitted yet. Others have no points of the thread pool (`opaque`).
  *  R4  A request that completes in parts ends with the last of them. A flush has no sector, whatever its events say, and
  *      the completion of the empty write that it was made of is none.
- *  R5  A loss ends all open requests of its source, and those of a VMM that are over and not notified of yet. At most IO_OPEN_MAX are open; what comes beyond is counted. Of a kernel
+ *  R5  A loss ends all open requests of its source, and those of a VMM that are over and not notified of yet. A request that completes
+ *      while a CPU or thread of its source has no data is not paired either: in a loss that has begun (item->before_loss), after one
+ *      without an end (item->is_open), or before all CPUs begin (origin->complete_from). At most IO_OPEN_MAX are open; what comes beyond is counted. Of a kernel
  *      that recorded only some threads (origin->pid_filter), none is known to be open: requests end in interrupts. Nor is
  *      one of a source that was cut (origin->is_cut).
  *      What a VMM has of a request of a guest counts only with its end, if the VMM has events of it: without it, as in a loss or after the

@@ -44,10 +44,17 @@ class Disk:
         rwbs = "R" if request.kind == "read" else "WS"
         return self.kernel.emit(cpu, name, dev=self.dev, sector=request.sector, nr_sector=request.sectors, rwbs=rwbs, **more)
 
+    def choose_sector(self):
+        """Often one that a request before had, which is over."""
+        number = self.kernel.rng.randrange(1 << 40)
+        open_sectors = {request.sector for request in self.requests if not request.is_done}
+        over = [request.sector for request in self.requests[-8:] if request.sector not in open_sectors]
+        return over[number % len(over)] if over and number >> 39 else number * 8
+
     def do(self, thread, must_wait=False):
         """The body of a thread while it reads or writes."""
         kernel = self.kernel
-        request = Request(self, kernel.rng.choice(["read", "write"]), kernel.rng.randrange(1 << 40) * 8, kernel.rng.choice([8, 16, 256]))
+        request = Request(self, kernel.rng.choice(["read", "write"]), self.choose_sector(), kernel.rng.choice([8, 16, 256]))
         self.requests.append(request)
         request.thread, request.pid = thread, thread.pid
         request.at["begin"] = self.emit(thread.cpu, "block_bio_queue", request, comm=thread.comm)

@@ -197,17 +197,6 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
         request->at[IO_KICKED] = TIME_UNKNOWN;
 }
 
-bool io_lacks_points(const struct io_tracker *tracker, const struct io_slot *slot,
-                     enum io_point first, enum io_point last)
-{
-    if (!io_begins_in_loss(&tracker->begins, slot->request.origin))
-        return false;
-    for (unsigned i = first; i <= last; i++)
-        if (tracker->counts.points >> i & 1 && slot->request.at[i] == TIME_UNKNOWN)
-            return true;
-    return false;
-}
-
 /* Whether SLOT, the part of a VMM of a request that was over at END, may have more points, which are missing. Else the VMM has no
  * events of them. */
 static bool may_have_more(const struct io_tracker *tracker, const struct io_slot *slot, int64_t end)
@@ -215,7 +204,9 @@ static bool may_have_more(const struct io_tracker *tracker, const struct io_slot
     const struct origin *vmm = slot->request.origin;
 
     if (slot->ended != TIME_UNKNOWN)
-        return io_lacks_points(tracker, slot, IO_NOTIFIED, IO_NOTIFIED);
+        return slot->request.at[IO_NOTIFIED] == TIME_UNKNOWN &&
+               tracker->counts.points >> IO_NOTIFIED & 1 &&
+               io_begins_in_loss(&tracker->begins, vmm);
     return tracker->counts.points >> IO_RETURNED & 1 || (vmm->ended != 0 && vmm->ended < end) ||
            io_begins_in_loss(&tracker->begins, vmm);
 }

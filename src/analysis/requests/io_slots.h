@@ -82,10 +82,6 @@ static inline bool io_knows_open(const struct io_tracker *tracker, const struct 
            !io_begins_in_loss(&tracker->begins, slot->request.origin);
 }
 
-/* Whether SLOT has not passed a point of FIRST..LAST that others have passed, and its events may be in a loss that goes on. */
-bool io_lacks_points(const struct io_tracker *tracker, const struct io_slot *slot,
-                     enum io_point first, enum io_point last);
-
 /* For io_begins_put(): reads, writes and discards of a device begin in the same way, flushes in another. */
 static inline unsigned io_begin_kind(enum io_kind kind)
 {

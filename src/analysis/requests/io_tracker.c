@@ -219,6 +219,15 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
                : r;
 }
 
+/* What becomes of a request that ITEM completes. If a CPU has no data at that time, the request may have ended on it, and ITEM may
+ * complete a later request with the same key. */
+static enum span_fate find_fate(const struct io_tracker *tracker, const struct item *item)
+{
+    if (item->origin->complete_from != 0 && item->time < item->origin->complete_from)
+        return SPAN_EARLY;
+    return io_begins_in_loss(&tracker->begins, item->origin) ? SPAN_LOST : SPAN_COMPLETE;
+}
+
 static int put_complete(struct io_tracker *tracker, const struct item *item,
                         const struct io_class *class)
 {
@@ -229,6 +238,7 @@ static int put_complete(struct io_tracker *tracker, const struct item *item,
     uint32_t n = find_block(tracker, item->origin, device, sector);
     struct io_thread *place;
     struct io_slot *slot;
+    enum span_fate fate;
 
     /* An empty write that flushes first was never issued: the flush was, in its place. */
     if (sectors == 0 && kind != IO_FLUSH)
@@ -244,6 +254,11 @@ static int put_complete(struct io_tracker *tracker, const struct item *item,
         slot->next_sector += sectors;
         slot->left -= sectors;
         io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, slot->next_sector), n);
+        return 0;
+    }
+    fate = find_fate(tracker, item);
+    if (unlikely(fate != SPAN_COMPLETE)) {
+        io_drop(tracker, n, fate);
         return 0;
     }
     slot->request.at[IO_COMPLETED] = item->time;
@@ -378,6 +393,7 @@ static int put_returned(struct io_tracker *tracker, const struct item *item,
 {
     uint32_t n = find_vmm(tracker, item, field(item, class, 0), field(item, class, 1));
     struct io_thread *device;
+    enum span_fate fate;
 
     /* QEMU has no event where it begins to handle a flush. */
     if (!n)
@@ -388,8 +404,9 @@ static int put_returned(struct io_tracker *tracker, const struct item *item,
     device = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0));
     if (device)
         device->has_ended = true;
-    if (io_lacks_points(tracker, &tracker->slots[n], IO_SUBMITTED, IO_WORKED)) {
-        io_drop(tracker, n, SPAN_LOST);
+    fate = find_fate(tracker, item);
+    if (unlikely(fate != SPAN_COMPLETE)) {
+        io_drop(tracker, n, fate);
         return 0;
     }
     return io_end(tracker, n, item->time);

@@ -47,6 +47,7 @@ struct world {
     int32_t request_pid; /* of the last request */
     int32_t group_pid;   /* of what begin() was given */
     bool unsteady;       /* of the events, too */
+    bool begins_loss;    /* the events are before a loss */
     uint32_t own_error;  /* of the last request */
 };
 
@@ -96,6 +97,7 @@ static void put(struct world *w, const struct event_class *class, uint64_t secto
                         .size = sizeof payload,
                         .pid = w->pid,
                         .vcpu = VCPU_UNKNOWN,
+                        .before_loss = w->begins_loss,
                         .error_ns = 7,
                         .clock_part = w->unsteady ? CLOCK_UNSTEADY : 0};
 
@@ -202,7 +204,7 @@ static void test_whose(void **state)
     catalogue_done(&w.catalogue);
 }
 
-static void lose(struct world *w, const struct origin *origin)
+static void lose(struct world *w, const struct origin *origin, bool is_open)
 {
     struct item item = {.kind = ITEM_LOSS,
                         .time = ++w->now,
@@ -210,6 +212,7 @@ static void lose(struct world *w, const struct origin *origin)
                         .lost = 1,
                         .since = w->now - 1,
                         .cpu = 0,
+                        .is_open = is_open,
                         .pid = PID_UNKNOWN,
                         .vcpu = VCPU_UNKNOWN};
 
@@ -248,7 +251,7 @@ static void test_begins(void **state)
     do_request(&w, classes, 24, false);
     assert_int_equal(w.n, 2);
     put(&w, classes[0], 32);
-    lose(&w, source);
+    lose(&w, source, false);
     put(&w, classes[1], 32);
     put(&w, classes[2], 32);
     do_request(&w, classes, 40, false);
@@ -262,7 +265,7 @@ static void test_begins(void **state)
     w.n = 0;
     for (unsigned i = 0; i < 100; i++) {
         do_request(&w, classes, 8, false);
-        lose(&w, source);
+        lose(&w, source, false);
     }
     assert_int_equal(w.n, 100);
     do_request(&w, classes, 8, false);
@@ -281,6 +284,49 @@ static void test_begins(void **state)
     assert_int_equal(io_tracker_finish(&w.tracker), 0);
     assert_int_equal(w.n, 2);
     assert_int_equal(w.tracker.counts.fates[SPAN_NO_BEGIN], 1);
+    io_tracker_done(&w.tracker);
+    catalogue_done(&w.catalogue);
+}
+
+/* R5: a request that completes while a CPU has no data may have ended there, and its sectors may have been requested again. */
+static void test_missing_cpu(void **state)
+{
+    const struct clock clock = {"monotonic", NANOSECONDS};
+    struct origin origin = {
+        .layer = LAYER_HOST, .format = "made", .path = "h", .clock = clock, .kernel = &a_kernel};
+    struct world w = {0};
+    struct origin *source = catalogue_add_origin(&w.catalogue, &origin);
+    const struct event_class *classes[] = {add(&w, source, "block_bio_queue"),
+                                           add(&w, source, "block_rq_issue"),
+                                           add(&w, source, "block_rq_complete")};
+
+    (void)state;
+    assert_int_equal(io_tracker_init(&w.tracker, &clock, &ops, &w), 0);
+    source->complete_from = 6;
+    do_request(&w, classes, 8, true);
+    assert_int_equal(w.tracker.counts.fates[SPAN_EARLY], 1);
+    put(&w, classes[0], 16);
+    put(&w, classes[1], 16);
+    assert_int_equal(w.n, 0);
+    do_request(&w, classes, 24, true);
+    assert_int_equal(w.tracker.counts.fates[SPAN_EARLY], 2);
+    assert_int_equal(w.n, 1);
+    w.begins_loss = true;
+    put(&w, classes[0], 32);
+    w.begins_loss = false;
+    put(&w, classes[1], 32);
+    put(&w, classes[2], 32);
+    do_request(&w, classes, 40, true);
+    assert_int_equal(w.n, 1);
+    assert_int_equal(w.tracker.counts.fates[SPAN_LOST], 2);
+    lose(&w, source, false);
+    do_request(&w, classes, 48, true);
+    assert_int_equal(w.n, 2);
+    lose(&w, source, true);
+    do_request(&w, classes, 56, true);
+    assert_int_equal(w.n, 2);
+    assert_int_equal(w.tracker.counts.fates[SPAN_LOST], 3);
+    assert_int_equal(io_tracker_finish(&w.tracker), 0);
     io_tracker_done(&w.tracker);
     catalogue_done(&w.catalogue);
 }
@@ -896,6 +942,7 @@ int main(void)
         cmocka_unit_test(test_unsteady),
         cmocka_unit_test(test_whose),
         cmocka_unit_test(test_begins),
+        cmocka_unit_test(test_missing_cpu),
         cmocka_unit_test(test_remembers),
         cmocka_unit_test(test_why_of_long_ago),
         cmocka_unit_test(test_why_of_too_long),
