@@ -194,23 +194,17 @@ static int add_by_key(struct tally *tally, const struct item *item)
     return add_to_row(&tally->rows[tally->last_row], item);
 }
 
-static _cold_ int put_loss(struct tally *tally, const struct item *loss)
+static _cold_ void put_loss(struct tally *tally, const struct item *loss)
 {
     losses_add(&tally->losses, loss);
     losses_add(&tally->layers.losses[loss->origin->layer], loss);
     tally->gap.lost = true;
-    return tally_cover_lose(&tally->cover, loss);
 }
 
 /* What is not counted says how long its source was recorded. */
 static int tally_pass(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct tally *tally = container_of(sink, struct tally, sink);
-    int r = 0;
-
-    for (unsigned i = 0; i < n && r == 0; i++)
-        r = tally_cover_event(&tally->cover, &items[i]);
-    return r;
+    return tally_cover_put(&container_of(sink, struct tally, sink)->cover, items, n);
 }
 
 static int tally_put(struct sink *sink, const struct item *items, unsigned n)
@@ -218,23 +212,21 @@ static int tally_put(struct sink *sink, const struct item *items, unsigned n)
     struct tally *tally = container_of(sink, struct tally, sink);
     uint64_t count = 0;
 
+    if (tally_cover_put(&tally->cover, items, n) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
         int r;
 
         if (unlikely(item->kind != ITEM_EVENT)) {
-            if (put_loss(tally, item) < 0)
-                return -ENOMEM;
+            put_loss(tally, item);
             continue;
         }
         count++;
         if (unlikely(tally->first == TIME_UNKNOWN))
             tally->first = tally->last = item->time;
-        if (likely(item->time != TIME_UNKNOWN)) {
+        if (likely(item->time != TIME_UNKNOWN))
             tally->first = MIN(tally->first, item->time);
-            if (tally_cover_event(&tally->cover, item) < 0)
-                return -ENOMEM;
-        }
         tally->last = MAX(tally->last, item->time);
         if (likely(tally->by == TALLY_BY_EVENT))
             r = add_by_event(tally, item);
@@ -458,22 +450,21 @@ static int tally_put_more(struct sink *sink, const struct item *items, unsigned 
 {
     struct tally *tally = container_of(sink, struct tally, sink);
 
+    if (tally_cover_put(&tally->cover, items, n) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
         struct tally_row *row;
         int r;
 
         if (item->kind != ITEM_EVENT) {
-            if (put_loss(tally, item) < 0)
-                return -ENOMEM;
+            put_loss(tally, item);
             continue;
         }
         if (tally->first == TIME_UNKNOWN)
             tally->first = tally->last = item->time;
         if (item->time != TIME_UNKNOWN) {
             tally->first = MIN(tally->first, item->time);
-            if (tally_cover_event(&tally->cover, item) < 0)
-                return -ENOMEM;
             if (tally->options.gaps > 0)
                 tally_count_gap(tally, item);
         }

@@ -91,7 +91,7 @@ static int keep(struct tally_cover *cover, const struct tally_loss *loss)
     return 0;
 }
 
-int tally_cover_lose(struct tally_cover *cover, const struct item *loss)
+static _cold_ int put_loss(struct tally_cover *cover, const struct item *loss)
 {
     const struct tally_place *place = tally_cover_place(cover, loss->origin, loss->cpu);
     const struct tally_source *source;
@@ -101,6 +101,57 @@ int tally_cover_lose(struct tally_cover *cover, const struct item *loss)
     source = &cover->sources[cover->recent];
     return keep(cover, &(struct tally_loss){*loss, place == &source->places[0] ? oldest_last(source)
                                                                                : place->last});
+}
+
+/* Counts the first of N items, an event at a known time, and the events that follow it on its CPU. Returns their number, or
+ * -ENOMEM. */
+static int put_events(struct tally_cover *cover, const struct item *items, unsigned n)
+{
+    const struct origin *origin = items->origin;
+    const struct tally_source *source =
+        cover->n_sources > 0 ? &cover->sources[cover->recent] : NULL;
+    unsigned number = (unsigned)(items->cpu + 1);
+    struct tally_place *place;
+    int64_t last;
+    unsigned i = 1;
+
+    if (unlikely(!source || source->origin != origin || number >= source->n_places)) {
+        place = tally_cover_place(cover, origin, items->cpu);
+        if (!place)
+            return -ENOMEM;
+    } else {
+        place = &source->places[number];
+    }
+    if (unlikely(place->first == TIME_UNKNOWN)) {
+        place->first = items->time;
+        place->n_losses = cover->n_losses;
+    }
+    place->first = MIN(place->first, items->time);
+    last = MAX(place->last, items->time);
+    for (; i < n && items[i].cpu == items->cpu && items[i].origin == origin &&
+           items[i].kind == ITEM_EVENT && items[i].time >= last;
+         i++)
+        last = items[i].time;
+    place->last = last;
+    return (int)i;
+}
+
+int tally_cover_put(struct tally_cover *cover, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n;) {
+        int r = 1;
+
+        if (unlikely(items[i].kind != ITEM_EVENT)) {
+            if (put_loss(cover, &items[i]) < 0)
+                return -ENOMEM;
+        } else if (likely(items[i].time != TIME_UNKNOWN)) {
+            r = put_events(cover, &items[i], n - i);
+            if (r < 0)
+                return r;
+        }
+        i += (unsigned)r;
+    }
+    return 0;
 }
 
 int64_t tally_loss_since(const struct tally_loss *loss)

@@ -37,8 +37,8 @@ void tally_cover_done(struct tally_cover *cover);
 /* The place of CPU of ORIGIN. NULL: memory is out. */
 struct tally_place *tally_cover_place(struct tally_cover *cover, const struct origin *origin,
                                       int32_t cpu);
-/* A loss. 0, -ENOMEM. */
-int tally_cover_lose(struct tally_cover *cover, const struct item *loss);
+/* Items, of which events without a time count for nothing. 0, -ENOMEM. */
+int tally_cover_put(struct tally_cover *cover, const struct item *items, unsigned n);
 /* Adds what LATER has of the items that follow. Its sources are here what ORIGIN() says; NULL: the same. 0; -ENOMEM; -ERANGE: ORIGIN()
  * has found none. */
 int tally_cover_merge(struct tally_cover *cover, const struct tally_cover *later,
@@ -49,26 +49,3 @@ int64_t tally_loss_since(const struct tally_loss *loss);
 /* Makes RET, which was initialised, of all sources, or of ORIGIN alone. 0, -ENOMEM. */
 int tally_cover_make(const struct tally_cover *cover, const struct origin *origin,
                      struct coverage *ret);
-
-/* An event at a known time. -ENOMEM. */
-static inline int tally_cover_event(struct tally_cover *cover, const struct item *item)
-{
-    struct tally_source *source = cover->n_sources > 0 ? &cover->sources[cover->recent] : NULL;
-    unsigned number = (unsigned)(item->cpu + 1);
-    struct tally_place *place;
-
-    if (unlikely(!source || source->origin != item->origin || number >= source->n_places)) {
-        place = tally_cover_place(cover, item->origin, item->cpu);
-        if (!place)
-            return -ENOMEM;
-    } else {
-        place = &source->places[number];
-    }
-    if (unlikely(place->first == TIME_UNKNOWN)) {
-        place->first = item->time;
-        place->n_losses = cover->n_losses;
-    }
-    place->first = MIN(place->first, item->time);
-    place->last = MAX(place->last, item->time);
-    return 0;
-}
