@@ -433,10 +433,11 @@ _cold_ void state_first_wake(struct state_source *source)
     }
 }
 
-/* T13: before intervals of SOURCE are handed over. */
+/* T13: before intervals of SOURCE are handed over. Xen has no such doubts. */
 static void doubt_wakeups(struct state_source *source)
 {
-    if (unlikely(!source->has_waking && !source->lacks_waking) && source->events & STATE_EVENT_WAKE)
+    if (unlikely(!source->has_waking && !source->lacks_waking) && !source->is_xen &&
+        source->events & STATE_EVENT_WAKE)
         state_learn_events(source, STATE_EVENT_WAKE);
 }
 
