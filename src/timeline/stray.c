@@ -54,11 +54,30 @@ static bool is_event(const struct item *item)
     return item->kind == ITEM_EVENT && item->time != TIME_UNKNOWN;
 }
 
-static bool is_far(const struct stray *s, int64_t from, int64_t to)
+static inline bool is_far(const struct stray *s, int64_t from, int64_t to)
 {
     int64_t step = ticks_between(from, to);
 
     return step > s->far || step < -s->far;
+}
+
+/* The number of events of N items that are each at most FAR ticks from the one before; that of the first is *REF_LAST, which
+ * is known. Sets *REF_LAST to the time of the last of them. */
+static inline unsigned count_near(const struct item *items, unsigned n, int64_t far,
+                                  int64_t *ref_last)
+{
+    int64_t last = *ref_last;
+    const struct item *item = items;
+
+    for (const struct item *end = items + n; item != end && is_event(item); item++) {
+        int64_t step = ticks_between(last, item->time);
+
+        if (unlikely(step > far || step < -far))
+            break;
+        last = item->time;
+    }
+    *ref_last = last;
+    return (unsigned)(item - items);
 }
 
 /* The first item of RUN that is far from the one before; its number of items: there is none. */
@@ -67,14 +86,22 @@ static unsigned find_step(struct stray *s, const struct run *run)
     int64_t last = s->last;
 
     for (unsigned i = 0; i < run->n; i++) {
-        const struct item *item = &run->items[i];
+        const struct item *item;
 
+        if (likely(last != TIME_UNKNOWN)) {
+            i += count_near(run->items + i, run->n - i, s->far, &last);
+            if (i == run->n)
+                break;
+        }
+        item = &run->items[i];
         if (unlikely(!is_event(item)))
             continue;
-        if (unlikely(!s->origin))
-            look_at_origin(s, item->origin);
-        if (unlikely(is_far(s, last, item->time) && last != TIME_UNKNOWN && !s->is_off))
+        if (unlikely(last == TIME_UNKNOWN)) {
+            if (!s->origin)
+                look_at_origin(s, item->origin);
+        } else if (unlikely(is_far(s, last, item->time)) && !s->is_off) {
             return i;
+        }
         last = item->time;
     }
     return run->n;
