@@ -258,6 +258,7 @@ void exit_class_find(const struct event_class *class, struct exit_class *ret_cla
     } else if (is_pv(class)) {
         is_handler(class, &found);
         found.role = EXIT_PV;
+        found.pv_kind = hash_bytes(class->name, strlen(class->name));
     } else if (is_handler(class, &found)) {
         found.role = EXIT_HANDLER;
     } else if (kernel_event_is(class, "kvm", "kvm_userspace_exit")) {

@@ -58,6 +58,8 @@ struct exit_class {
     /* of EXIT_HANDLER, and of EXIT_PV, whose handler may be NULL */
     const struct exit_handler *handler;
     int number, direction;
+    /* of EXIT_PV: its name as a number. Events of 32-bit and of 64-bit guests are of one kind. */
+    uint64_t pv_kind;
     /* of EXIT_STATE; Xen's have both states, and the vCPU as two fields; switches of the kernel have two threads. */
     enum exit_state from, to;
     int domain, prev_pid, prev_state, next_pid, pid;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/exit_pv.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/hash.h"
 #include "base/macro.h"
+#include <errno.h>
 
 static unsigned n_own_keys(const struct exit_pv *pv)
 {
@@ -86,8 +83,7 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
     }
     if (unlikely(pv->rows.periods_begin == TIME_UNKNOWN))
         pv->rows.periods_begin = item->time;
-    /* By name: those of 32-bit and of 64-bit guests are of one kind. */
-    numbers[0] = hash_bytes(item->class->name, strlen(item->class->name));
+    numbers[0] = class->pv_kind;
     if (pv->detail && has_detail(class, item))
         numbers[1] = exit_detail_number(class, item, &rank);
     grouping_numbers(grouping, item, numbers + n_own_keys(pv));

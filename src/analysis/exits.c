@@ -444,12 +444,12 @@ static int put_between(struct exits *exits, struct exit_class *class, const stru
 static int put_items(struct exits *exits, const struct item *items, unsigned n)
 {
     unsigned first = 0; /* that spans have not been given */
-    int r;
+    bool may_have_open = spans_has_open(&exits->spans);
+    int r = 0;
 
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
         struct exit_class *class;
-        bool is_between;
 
         if (unlikely(item->kind != ITEM_EVENT))
             continue;
@@ -462,15 +462,20 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
         if (class->role == EXIT_PV && has_exits(exits))
             continue;
         if (class->role == EXIT_STEP &&
-            (likely(class->tracer != EXITS_OF_QEMU) || !exit_is_unused(class, item)))
+            (likely(class->tracer != EXITS_OF_QEMU) || !exit_is_unused(class, item))) {
+            may_have_open = true;
             continue;
-        is_between = class->role != EXIT_STEP;
-        r = spans_put(&exits->spans, items + first, i - first);
-        if (r >= 0 && is_between)
+        }
+        /* What is between the ends needs the spans up to there, if any can be open. */
+        if (class->role == EXIT_STEP || may_have_open) {
+            r = spans_put(&exits->spans, items + first, i - first);
+            first = i + (class->role == EXIT_STEP);
+            may_have_open = spans_has_open(&exits->spans);
+        }
+        if (r >= 0 && class->role != EXIT_STEP)
             r = put_between(exits, class, item);
         if (r < 0)
             return r;
-        first = i + (class->role == EXIT_STEP);
     }
     return spans_put(&exits->spans, items + first, n - first);
 }

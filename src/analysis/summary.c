@@ -43,11 +43,35 @@ static _cold_ void set_begin(struct summary *summary, int64_t time)
     summary->has_begun = true;
 }
 
+/* Counts events of SOURCE, up to the first item that is none or has no time. Returns their number. */
+static inline unsigned count_of_source(struct summary_source *source, const struct item *items,
+                                       unsigned n)
+{
+    const struct origin *origin = source->origin;
+    uint32_t error_ns = source->error_ns;
+    unsigned i = 0;
+
+    for (; i < n && items[i].origin == origin && items[i].kind == ITEM_EVENT &&
+           items[i].time != TIME_UNKNOWN;
+         i++) {
+        error_ns = MAX(error_ns, items[i].error_ns);
+        rates_add(&source->rates, items[i].time);
+    }
+    source->n_events += i;
+    source->error_ns = error_ns;
+    return i;
+}
+
 static int count_run(struct summary *summary, const struct item *items, unsigned n)
 {
     struct summary_source *source = summary->recent;
 
     for (unsigned i = 0; i < n; i++) {
+        if (likely(source && summary->has_begun)) {
+            i += count_of_source(source, items + i, n - i);
+            if (i == n)
+                break;
+        }
         const struct item *item = &items[i];
 
         if (unlikely(!source || item->origin != source->origin)) {

@@ -247,6 +247,25 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     return add_gap(source, since, item->time);
 }
 
+/* Counts events that follow one on the same CPU of SOURCE, up to the first item of which more has to be looked at. Returns
+ * their number. */
+static inline unsigned put_following(struct coverage *coverage, struct cpu_coverage *cpu,
+                                     const struct item *items, unsigned n)
+{
+    const struct origin *origin = coverage->recent_origin;
+    int64_t last = cpu->last;
+    unsigned i = 0;
+
+    for (; i < n && items[i].cpu == items[-1].cpu && items[i].origin == origin &&
+           items[i].kind == ITEM_EVENT && items[i].time >= last;
+         i++)
+        last = items[i].time;
+    coverage->n_events += i;
+    cpu->last = last;
+    coverage->last = MAX(coverage->last, last);
+    return i;
+}
+
 int coverage_put(struct coverage *coverage, const struct item *items, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -289,7 +308,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
                 coverage->first = item->time;
         }
         cpu->last = item->time;
-        coverage->last = MAX(coverage->last, item->time);
+        i += put_following(coverage, cpu, item + 1, n - i - 1);
     }
     return 0;
 }

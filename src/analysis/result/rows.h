@@ -116,10 +116,12 @@ static inline void row_note_source(struct row *row, const struct origin *begin,
                                    const struct origin *end, int32_t cpu, bool stays,
                                    bool of_threads)
 {
-    const struct coverage_pair pair = {begin, end, cpu, stays, of_threads};
+    const struct coverage_pair *first = &row->sources[0];
 
-    if (unlikely(!coverage_pair_is(&row->sources[0], &pair)))
-        row_add_source(row, &pair);
+    /* Without a pair in memory: a load of it would wait for the stores of its members. */
+    if (unlikely(first->begin != begin || first->end != end || first->cpu != cpu ||
+                 first->stays != stays || first->of_threads != of_threads))
+        row_add_source(row, &(struct coverage_pair){begin, end, cpu, stays, of_threads});
 }
 
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
