@@ -18,6 +18,7 @@ struct dat_row {
     struct dat_row *next;        /* of the buffer */
     int32_t number;              /* or CPU_UNKNOWN */
     uint64_t last;               /* time */
+    uint64_t n_events;
 };
 
 /* A vCPU that is written as a thread. */

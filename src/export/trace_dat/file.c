@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The file itself: what stands in front, the tables of rows, the pages. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #define OUT_SIZE ((size_t)64 * 1024)
 
 enum {
+    OPTION_CPUSTAT = 2,
     OPTION_BUFFER = 3,
     OPTION_TRACE_CLOCK = 4,
     OPTION_UNAME = 5,
@@ -128,6 +130,42 @@ static void put_clock(struct dat_export *dat, const char *clock)
     text_put_char(&dat->out, ']');
 }
 
+/* The number of ROW in the table of BUFFER. */
+static int32_t row_number(const struct dat_buffer *buffer, const struct dat_row *row)
+{
+    return row->number == CPU_UNKNOWN ? buffer->n_rows - 1 : row->number;
+}
+
+/* The option ID with TEXT, which is then empty. */
+static void put_text_option(struct dat_export *dat, uint16_t id, struct text *text)
+{
+    text_put_char(text, '\0');
+    put_option(dat, id, (uint32_t)text_len(text));
+    text_put(&dat->out, text->start ? text->start : "", text_len(text));
+    if (text->error)
+        dat->out.error = text->error;
+    text_done(text);
+    *text = TEXT_IN_MEMORY;
+}
+
+/* How many events each row has, as a kernel counts them that have all been read: a reader then knows whether pages are missing. */
+static void put_stats(struct dat_export *dat)
+{
+    struct text stat = TEXT_IN_MEMORY;
+
+    for (const struct dat_buffer *b = dat->buffers; b; b = b->next) {
+        if (b != dat->buffers) {
+            text_printf(&stat, "\nBuffer: %s\n\n", b->name);
+            put_text_option(dat, OPTION_CPUSTAT, &stat);
+        }
+        for (const struct dat_row *row = b->rows; row; row = row->next) {
+            text_printf(&stat, "CPU: %d\nentries: 0\ndropped events: 0\nread events: %" PRIu64 "\n",
+                        row_number(b, row), row->n_events);
+            put_text_option(dat, OPTION_CPUSTAT, &stat);
+        }
+    }
+}
+
 /* The layers of the buffers, and what is not known of them: a trace.dat has no place for these, and readers show or pass over this
  * text. */
 static void put_layers(struct dat_export *dat)
@@ -142,12 +180,7 @@ static void put_layers(struct dat_export *dat)
             if (origin_has_flag(b->origin, i))
                 text_printf(&layers, "+%s", origin_flag_names[i]);
     }
-    text_put_char(&layers, '\0');
-    put_option(dat, OPTION_UNAME, (uint32_t)text_len(&layers));
-    text_put(&dat->out, layers.start ? layers.start : "", text_len(&layers));
-    if (layers.error)
-        dat->out.error = layers.error;
-    text_done(&layers);
+    put_text_option(dat, OPTION_UNAME, &layers);
 }
 
 static void put_options(struct dat_export *dat, uint32_t n_rows)
@@ -172,6 +205,7 @@ static void put_options(struct dat_export *dat, uint32_t n_rows)
         text_put(&dat->out, offset, (size_t)len);
     }
     put_layers(dat);
+    put_stats(dat);
     place = text_total(&dat->out) + 2;
     for (const struct dat_buffer *b = dat->buffers ? dat->buffers->next : NULL; b; b = b->next)
         place += 6 + 8 + strlen(b->name) + 1;
@@ -304,8 +338,7 @@ static int put_buffers(struct dat_export *dat, struct ring_page *page)
             if (r == 0)
                 r = text_flush(&dat->out);
             if (r == 0)
-                r = set_table(dat, b, row->number == CPU_UNKNOWN ? b->n_rows - 1 : row->number,
-                              offset, text_total(&dat->out) - offset);
+                r = set_table(dat, b, row_number(b, row), offset, text_total(&dat->out) - offset);
             if (r < 0)
                 return r;
         }

@@ -168,6 +168,7 @@ static int put_event(struct dat_export *dat, struct dat_row *row, const struct i
     int32_t pid;
     int r = dat_events_get(&dat->events, item->class, &class);
 
+    row->n_events++;
     if (unlikely(r < 0))
         return r == -ENOMEM ? r
                             : error_set(&dat->sink.error, r, item->origin->path,
