@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (input_open_memory(&in, data, size, "f") < 0)
         abort();
-    if (trace_dat_open(&in, "f", LAYER_GUEST, NULL, NULL, &catalogue, &options, &sources, &n,
+    if (trace_dat_open(&in, "f", LAYER_GUEST, NULL, true, NULL, &catalogue, &options, &sources, &n,
                        NULL) >= 0) {
         for (unsigned i = 0; i < n; i++) {
             const struct item *items;

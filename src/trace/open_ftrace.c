@@ -99,8 +99,8 @@ static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret
     *ret = (struct left_out){0};
     if (ctx->recorded || !open_again(ctx, &in))
         return 0;
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, NULL, &catalogue, &ctx->options->reader,
-                       &sources, &n, &error);
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, false, NULL, &catalogue,
+                       &ctx->options->reader, &sources, &n, &error);
     if (r >= 0 && catalogue.n_origins != 1)
         r = -ENOTSUP; /* which of several kernels or instances lacks what cannot be told */
     return left_out_find_in(r, sources, n, &catalogue, ret);
@@ -138,8 +138,8 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
     reader.cache = ctx->options->cache;
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &left_out.cpus, &lacking,
-                       &ctx->trace->catalogue, &reader, &sources, &n, error);
+    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, &left_out.cpus, left_out.last_begin != 0,
+                       &lacking, &ctx->trace->catalogue, &reader, &sources, &n, error);
     if (r < 0)
         return r;
     tell_rate(ctx, first_origin);
@@ -334,12 +334,13 @@ int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
     unsigned first_origin = ctx->trace->catalogue.n_origins;
-    struct left_out left_out;
+    struct left_out left_out = {0};
     int r;
 
     r = ftrace_find(ctx->path, ctx->options->tracefs, &files, error);
     if (r >= 0)
         r = mark_cuts(ctx, &files, &left_out);
+    files.may_be_cut = (!ctx->recorded || ctx->recorded->n_files == 0) && left_out.last_begin != 0;
     if (r >= 0)
         r = open_files(ctx, &files, error);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);

@@ -208,6 +208,11 @@ cmp stat1 stat2 || fail "the number of jobs makes a difference"
 case="a recorder that was killed"
 set_to '.sources[0] |= (.complete = false | del(.ended, .lost))'
 shares_are early/cut 0 29
+# Nothing states how long the files were: whole pages may be missing where a CPU ends long before another.
+case="a CPU's file is cut, and not stated"
+set_to .
+shares_are early/cut 0 29
+are_true early/cut
 
 case="trace.dat"
 "$strata" export --to trace.dat -o whole.dat early/whole 2>told || fail "$(cat told)"
@@ -235,6 +240,41 @@ grep -qFx 'strata: none.dat: there are no data of CPU 1, which its events, files
 fact lost | grep -q ' in 1 place' || fail "$(cat info)"
 shares_are none.dat 0 100
 are_true none.dat
+
+case="trace.dat whose table has fewer pages of a CPU, with the counts of its events and without them"
+python3 - whole.dat <<'END_OF_SCRIPT'
+import struct
+import sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+table = data.index(b"flyrecord\0") + len(b"flyrecord\0")
+def put(name):
+    open(name, "wb").write(data)
+def drop_counts():
+    at = data.find(b"CPU: ")
+    while at >= 0:
+        struct.pack_into("<H", data, at - 6, 90)  # an option that readers pass over
+        at = data.find(b"CPU: ", at + 1)
+size, = struct.unpack_from("<Q", data, table + 24)
+struct.pack_into("<Q", data, table + 24, 94208)
+put("counted.dat")
+drop_counts()
+put("not-counted.dat")
+struct.pack_into("<Q", data, table + 24, size)
+put("whole-not-counted.dat")
+END_OF_SCRIPT
+"$strata" info counted.dat >info 2>told || fail "$(cat told)"
+grep -qFx 'strata: counted.dat: CPU 1 had more events than the file has: when is not known' told || fail "$(cat told)"
+fact lost | grep -q ' in 1 place' || fail "$(cat info)"
+for file in counted not-counted; do
+    shares_are $file.dat 0 22
+    are_true $file.dat
+done
+for file in whole whole-not-counted; do
+    shares_are $file.dat 0 0
+    "$strata" info $file.dat >info 2>told || fail "$(cat told)"
+    [ ! -s told ] || fail "$(cat told)"
+done
 
 # What the recorder counted does not stand beside a reader that knows better.
 case=simpletrace

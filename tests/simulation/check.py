@@ -86,6 +86,10 @@ def make(seed, path):
     if late.random() < 0.15:
         sources[0].wake_late(late, made.has_waking)
     words = [plant(rng, source) for source in sources]
+    if random.Random(seed + 4).random() < 0.3:
+        for source in sources:
+            source.state_no_files()
+        words.append("older recorders")
     vmm = VmmFile(made.vmm, begin, end) if made.vmm else None
     if vmm and vmm.records and rng.random() < 0.9:
         words.append(f"QEMU: {plant_vmm(rng, vmm)}")

@@ -39,6 +39,7 @@ class Source:
         self.stray = {}  # damaged times of events, and what they were
         self.cpus = self.make_pages()
         self.is_missing = [False] * kernel.n_cpus
+        self.is_stated = True  # the manifest has the lengths of its files
         self.cut_bytes = [0] * kernel.n_cpus
 
     def ticks(self, time):
@@ -125,6 +126,16 @@ class Source:
         self.gaps.append(Gap(cpu, before.time, after.time))
         return page
 
+    def state_no_files(self):
+        """An older recorder wrote it. If a CPU ends a fiftieth of the time before another, it may be cut."""
+        ends = [pages[-1].events[-1].time for pages in self.cpus if pages]
+        all_of_it = max(ends) - min(pages[0].events[0].time for pages in self.cpus if pages)
+        is_apart = max(ends) - min(ends) >= all_of_it // 50 + 1
+        if any(self.is_missing) or (any(self.cut_bytes) and not is_apart):
+            return
+        self.is_stated = False
+        self.gaps += [Gap(cpu, pages[-1].events[-1].time, None) for cpu, pages in enumerate(self.cpus) if pages and is_apart]
+
     def begin_late(self, cpu, n_pages):
         """The first pages of a CPU were released, as by a recorder that keeps the last ones."""
         if 0 < n_pages < len(self.cpus[cpu]):
@@ -166,5 +177,6 @@ class Source:
             files[f"{name}/clock-pairs"] = os.path.getsize(f"{directory}/clock-pairs")
         else:
             source["clock"] = {"name": clock, "hz": 10**9, "host": True, "error_ns": 0}
-        source["files"] = files
+        if self.is_stated:
+            source["files"] = files
         return source

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "base/ticks.h"
 #include "event/kernel.h"
 #include "format/ftrace/earlier.h"
 #include "schema/kernel/origin.h"
@@ -12,6 +13,8 @@
 #define NEIGHBOURS 4u
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
+/* CPUs end apart from such a part of the time on: an idle one has no event for some milliseconds. */
+#define APART_PART 50
 /* Of a page's head, up to its first record: 16 bytes. */
 #define PAGE_HEAD_MAX 64
 
@@ -72,6 +75,8 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
         .layout = *layout,
         .origin = &copy->origin,
         .keep_going = keep_going,
+        .first_begin = TIME_UNKNOWN,
+        .first_end = TIME_UNKNOWN,
         .end = TIME_UNKNOWN,
     };
     *ret_capture = capture;
@@ -611,6 +616,8 @@ static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_
     struct origin *origin = cpu->capture->origin;
     int64_t time = time_of(cpu, MIN(begin, (uint64_t)INT64_MAX));
 
+    if (cpu->capture->first_begin == TIME_UNKNOWN || time < cpu->capture->first_begin)
+        cpu->capture->first_begin = time;
     origin->last_begin = MAX(origin->last_begin, time);
     if (cpu->feed->is_cut || is_after_loss)
         origin->lost_begin = MAX(origin->lost_begin, time);
@@ -650,11 +657,30 @@ static void note_begin(struct ftrace_cpu *cpu)
                   cpu->feed->is_late || ftrace_page_is_after_loss(&capture->layout, head));
 }
 
+static void note_end_at(struct ftrace_cpu *cpu, uint64_t end)
+{
+    struct ftrace_capture *capture = cpu->capture;
+
+    cpu->end = time_of(cpu, end);
+    capture->end = MAX(capture->end, cpu->end);
+    if (capture->first_end == TIME_UNKNOWN || cpu->end < capture->first_end)
+        capture->first_end = cpu->end;
+}
+
+void ftrace_capture_judge_ends(struct ftrace_capture *capture)
+{
+    int64_t all = ticks_between(capture->first_begin, capture->end);
+
+    if (capture->first_begin == TIME_UNKNOWN || capture->first_end == capture->end)
+        return;
+    if (ticks_between(capture->first_end, capture->end) >= all / APART_PART)
+        capture->origin->ends_apart = true;
+}
+
 /* When the CPU ends: after that, others may be recorded alone. 0, -ENOMEM. */
 static int note_end(struct ftrace_cpu *cpu)
 {
-    struct ftrace_capture *capture = cpu->capture;
-    const struct ftrace_layout *layout = &capture->layout;
+    const struct ftrace_layout *layout = &cpu->capture->layout;
     struct error error = {0};
     _cleanup_free_ uint8_t *bytes = NULL;
     uint64_t n = cpu->feed->peek && !cpu->finished ? cpu->feed->left(cpu->feed) : 0;
@@ -664,6 +690,8 @@ static int note_end(struct ftrace_cpu *cpu)
     int r;
 
     cpu->end = TIME_UNKNOWN;
+    if (!cpu->feed->peek && cpu->feed->end != 0)
+        note_end_at(cpu, cpu->feed->end);
     if (n == 0)
         return 0;
     bytes = malloc(layout->size);
@@ -678,8 +706,7 @@ static int note_end(struct ftrace_cpu *cpu)
         return 0;
     while (ftrace_page_next(&page, layout, &record) > 0)
         ;
-    cpu->end = time_of(cpu, page.time);
-    capture->end = MAX(capture->end, cpu->end);
+    note_end_at(cpu, page.time);
     return 0;
 }
 

@@ -17,7 +17,9 @@ struct ftrace_capture {
     struct ftrace_layout layout;
     struct origin *origin; /* in the catalogue */
     uint64_t begin;        /* when the first page of any CPU begins; 0: not known */
-    int64_t end;           /* when the last event of any CPU is; TIME_UNKNOWN: not known */
+    /* When the first event of any CPU is, and the last ones of the CPU that ends first and of the CPU that ends last.
+     * TIME_UNKNOWN: not known */
+    int64_t first_begin, first_end, end;
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */
     struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */
@@ -33,6 +35,10 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
 void ftrace_capture_unref(struct ftrace_capture *capture);
 /* Sets how times are changed. TIMES must outlive the trace's sources. */
 void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
+
+/* When all CPUs are open, and nothing states how many pages they had: if one ends a fiftieth of the time or more before another, it may
+ * be cut, and each CPU is known up to its last event (origin->ends_apart). */
+void ftrace_capture_judge_ends(struct ftrace_capture *capture);
 
 /* The time of a record of CPU, as its source has it. */
 static inline int64_t ftrace_cpu_time(const struct ftrace_capture *capture, int cpu, uint64_t time)
@@ -64,7 +70,8 @@ struct page_feed {
     void (*free)(struct page_feed *feed);
     bool is_cut;    /* there were more pages after the last one, or before the first */
     uint64_t lacks; /* so many events of it are missing, anywhere; 0: unknown, or none */
-    uint64_t begin; /* of its first page, where peek() is NULL; 0: not known */
+    uint64_t begin,
+        end; /* of its first event and its last one, where peek() is NULL; 0: not known */
     bool begins_after_loss;
     bool is_unfinished;   /* there may have been, which were never written */
     bool is_late;         /* events before the first page are missing, which it does not say */

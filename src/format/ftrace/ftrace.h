@@ -36,9 +36,11 @@ struct ftrace_files {
     char *kallsyms; /* instead of the tree's own, or NULL */
     struct ftrace_raw *raws;
     unsigned n_raws;
-    /* A recorder wrote them, which says how far its CPUs are there. Otherwise, they were read one after the other: each CPU is known up
+    /* A recorder wrote them, which ends all CPUs at one time. Otherwise, they were read one after the other: each CPU is known up
      * to its last event, unless the tree says that tracing was off (its file tracing_on). */
     bool is_recorded;
+    /* Nothing states how long they are: some may be cut where a page ends (ftrace_capture_judge_ends()). */
+    bool may_be_cut;
     /* Of the tree's events (base/reopen_cache.h); must outlive the sources; NULL: none. */
     struct reopen_cache *cache;
 };

@@ -114,6 +114,7 @@ static int count_events(struct page_feed *feed, const struct ftrace_layout *layo
         }
         while ((r = ftrace_page_next(&page, layout, &record)) > 0)
             n++;
+        lack->end = page.time;
         if (r < 0 || page.cut)
             return -EBADMSG;
     }
@@ -131,7 +132,8 @@ int dat_cpustat_compare(struct dat_file *file, const struct dat_buffer *buffer,
     int r;
 
     *ret = (struct dat_lack){0};
-    if (!stat)
+    ret->is_counted = stat != NULL;
+    if (!stat && !buffer->compressed)
         return 0;
     r = dat_feed_new(file, buffer, cpu, layout->size, BUFFER_SIZE, &feed);
     if (r < 0)
@@ -139,7 +141,7 @@ int dat_cpustat_compare(struct dat_file *file, const struct dat_buffer *buffer,
     r = count_events(feed, layout, ret, &n);
     feed->free(feed);
     /* What cannot be read to its end is reported when it is read. */
-    if (r < 0)
+    if (r < 0 || !stat)
         return r == -ENOMEM ? r : 0;
     ret->events = add_saturated(stat->read - MIN(n, stat->read), stat->dropped);
     ret->is_exact = stat->entries == 0;

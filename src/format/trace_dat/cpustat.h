@@ -9,12 +9,13 @@
  * CPUs. Any other text says nothing. -ENOMEM. */
 int dat_cpustat_read(struct dat_file *file, const uint8_t *p, uint32_t n);
 
-/* How many events of CPU, of BUFFER, are not in FILE, and what of that is known. Reads all its pages. */
+/* How many events of CPU, of BUFFER, are not in FILE, and what of that is known. Reads all its pages, if they are counted or compressed. */
 struct dat_lack {
+    bool is_counted; /* the file says how many there were */
     uint64_t events; /* 0: none, as far as is known */
     bool is_exact;   /* otherwise, these or more */
-    /* The first page, if there is one: */
-    uint64_t begin;
+    /* Its first event and its last one, if its pages were read: */
+    uint64_t begin, end;
     bool begins_after_loss;
 };
 

@@ -31,7 +31,8 @@ struct opening {
     unsigned n_sources, n_max;
     unsigned n_empty;           /* CPUs without pages, which may get a source */
     const struct cpu_set *lost; /* of which data are missing; NULL: none */
-    struct cpu_set *lacking;    /* found to lack events; NULL: not looked for */
+    bool may_be_cut;
+    struct cpu_set *lacking; /* found to lack events; NULL: not looked for */
 };
 
 /* The layer of the buffer NUMBER, as the file says, or as it was given; and what is not known of it. */
@@ -110,6 +111,7 @@ static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const st
         feed->is_cut = cpu->size == 0 || lack->events > 0;
         feed->lacks = lack->events;
         feed->begin = lack->begin;
+        feed->end = lack->end;
         feed->begins_after_loss = lack->begins_after_loss;
         r = ftrace_cpu_open(capture, cpu->cpu, feed, &o->sources[o->n_sources]);
     }
@@ -134,6 +136,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
         .format = "trace.dat", .n_cpus = buffer->n_cpus, .clock = buffer->clock};
     const struct ftrace_times *times = &o->file->times;
     struct ftrace_capture *capture;
+    bool are_counted = true;
     char path[512];
     int r = 0;
 
@@ -160,6 +163,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
         struct dat_lack lack;
 
         r = find_lack(o, buffer, &buffer->cpus[i], &layout, capture, &lack);
+        are_counted &= lack.is_counted || buffer->cpus[i].size == 0;
         if (r == 0 && (buffer->cpus[i].size > 0 || lack.events > 0))
             r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, &lack, capture);
     }
@@ -168,6 +172,8 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
         if (!has_pages(buffer, (int)cpu) && !(o->lacking && cpu_set_has(o->lacking, cpu)))
             r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size,
                          &(struct dat_lack){0}, capture);
+    if (r == 0 && o->may_be_cut && !are_counted)
+        ftrace_capture_judge_ends(capture);
     ftrace_capture_unref(capture);
     return r;
 }
@@ -245,13 +251,14 @@ static int open_buffers(struct opening *o)
 }
 
 int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,
-                   struct cpu_set *ret_lacking, struct catalogue *catalogue,
+                   bool may_be_cut, struct cpu_set *ret_lacking, struct catalogue *catalogue,
                    const struct reader_options *options, struct source ***ret_sources,
                    unsigned *ret_n, struct error *error)
 {
     struct opening o = {.name = name,
                         .layer = layer,
                         .lost = lost,
+                        .may_be_cut = may_be_cut,
                         .lacking = ret_lacking,
                         .catalogue = catalogue,
                         .options = options,

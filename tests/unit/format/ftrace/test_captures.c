@@ -132,7 +132,7 @@ static void compare_dat(const char *path, unsigned n_expected)
 
     snprintf(expected, sizeof expected, "%s/guest-local-clock/t.txt", unpacked);
     assert_int_equal(input_open(&in, path, INPUT_BUFFER_SIZE, NULL), 0);
-    assert_int_equal(trace_dat_open(&in, path, LAYER_GUEST, NULL, NULL, &catalogue, &options,
+    assert_int_equal(trace_dat_open(&in, path, LAYER_GUEST, NULL, false, NULL, &catalogue, &options,
                                     &sources, &n, NULL),
                      0);
     assert_int_equal(compare(sources, n, expected), n_expected);

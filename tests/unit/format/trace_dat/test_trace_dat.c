@@ -48,8 +48,8 @@ static int read_all(bool keep_going, struct text *text, struct error *error)
 
     error_clear(error);
     assert_int_equal(input_open_memory(&in, file, file_size, "f"), 0);
-    r = trace_dat_open(&in, "f", LAYER_GUEST, NULL, looks_for_lack ? &lacking : NULL, &catalogue,
-                       &options, &sources, &n, error);
+    r = trace_dat_open(&in, "f", LAYER_GUEST, NULL, false, looks_for_lack ? &lacking : NULL,
+                       &catalogue, &options, &sources, &n, error);
     if (r < 0) {
         catalogue_done(&catalogue);
         return r;
