@@ -14,9 +14,9 @@
 #include "bytes.h"
 #include "record/kernel/guest_boot.h"
 #include "record/kernel/guest_channel.h"
-#include "record/kernel/guests_clock.h"
-#include "record/kernel/guests_internal.h"
-#include "record/kernel/guests_manifest.h"
+#include "record/kernel/guest_clock.h"
+#include "record/kernel/guest_internal.h"
+#include "record/kernel/guest_manifest.h"
 
 /* The collector with the packets of a confined process that a guest has taken over. The first byte selects whether
  * the collector keeps files (bit 0); then come steps:
@@ -166,14 +166,15 @@ static void check_guest(const struct guest *guest)
 }
 
 /* What the collector writes of the guest, a reader accepts. */
-static void check_manifest(struct guests *guests)
+static void check_manifest(const struct guest *guest)
 {
     struct manifest written = {0}, read;
     struct text text = TEXT_IN_MEMORY;
     struct manifest_source *sources;
     struct error error = {0};
 
-    if (guests_put_sources(guests, true, true, &written.arena, &sources, &written.n_sources) < 0)
+    if (guest_put_sources(guest, true, GUEST_SILENT_WITHOUT_EVENTS, &written.arena, &sources,
+                          &written.n_sources) < 0)
         abort();
     written.sources = sources;
     if (manifest_put(&written, "written", &text, &error) < 0)
@@ -196,33 +197,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           .connection = CONNECTION_GIVEN,
                           .live.fd = -1,
                           .virtio.control = {.in = -1, .out = -1},
-                          .messages_left = GUEST_MESSAGES_MAX};
-    struct guests guests = {.dir = -1, .guests = &guest, .n = 1, .report = count_message};
-    int ends[2];
+                          .messages_left = GUEST_MESSAGES_MAX,
+                          .report = count_message};
+    int ends[2], dir = -1;
 
     n_messages = 0;
-    if (keeps && (!mkdtemp(path) || (guests.dir = open(path, O_RDONLY | O_DIRECTORY)) < 0))
+    if (keeps && (!mkdtemp(path) || (dir = open(path, O_RDONLY | O_DIRECTORY)) < 0))
         abort();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ||
-        guest_store_open(guests.dir, GUEST_PREFIX, guest.config.name, &guest.store, NULL) < 0 ||
+        guest_store_open(dir, GUEST_PREFIX, guest.config.name, &guest.store, NULL) < 0 ||
         guest_boot_begin(&guest) < 0 || guest_make_first_file(&guest, NULL) < 0)
         abort();
     guest.channel = ends[0];
     while (bytes.next < bytes.end && !guest.ended) {
         send_step(&bytes, &guest, ends[1]);
-        guest_read_messages(&guests, &guest, UINT64_C(1000000000));
+        guest_read_messages(&guest, UINT64_C(1000000000));
         read_answers(ends[1]);
         check_guest(&guest);
     }
-    guests_end(&guests);
+    guest_end_early(&guest);
     check_guest(&guest);
-    check_manifest(&guests);
+    check_manifest(&guest);
     guest_boots_done(&guest);
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
     guest_store_done(&guest.store);
     close(ends[1]);
     if (keeps) {
-        close(guests.dir);
+        close(dir);
         if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
             abort();
     }

@@ -6,7 +6,7 @@
 #include "cli/size.h"
 #include "cmd/cmd.h"
 #include "cmd/record/run.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 
 static const char *plural(uint64_t n)
 {
@@ -16,7 +16,7 @@ static const char *plural(uint64_t n)
 /* One guest's end. Returns the exit status. */
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
-    const struct guest *guest = guest_recorder_guest(item->recorder);
+    const struct guest *guest = kernel_recorder_guest(item->recorder);
     const struct guest_progress *progress = &guest->progress;
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     FILE *out = record_run_summary_file(run);
@@ -72,14 +72,14 @@ int record_guests_add(struct record_run *run)
     int status = EXIT_SUCCESS;
 
     for (unsigned i = 0; status == EXIT_SUCCESS && i < plan_guest_list_n(run->guests); i++) {
-        struct guest_recorder_settings settings = {
+        struct kernel_recorder_settings settings = {
             .config = run->guests->configs[i],
             .is_primary = is_primary,
         };
         struct record_item item = {.sum_up = sum_up};
 
         settings.config.live = record_live_guest_stream(run, i);
-        if (guest_recorder_new(&settings, &item.recorder) < 0)
+        if (kernel_recorder_new(&settings, &item.recorder) < 0)
             return cli_no_memory();
         status = record_run_add(run, &item);
     }

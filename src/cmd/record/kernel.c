@@ -8,7 +8,7 @@
 #include "base/clock_ns.h"
 #include "cmd/cmd.h"
 #include "cmd/record/run.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 #include "record/plan/kernel.h"
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
@@ -125,7 +125,7 @@ static void free_host(void *userdata)
 
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
-    const struct guest *guest = guest_recorder_guest(item->recorder);
+    const struct guest *guest = kernel_recorder_guest(item->recorder);
     const struct guest_boot *boot;
     bool is_whole;
 
@@ -167,7 +167,7 @@ int record_host_add(struct record_run *run)
 {
     const struct record_plan *plan = run->plan;
     struct record_item item = {.sum_up = sum_up, .free = free_host};
-    struct guest_recorder_settings settings = {.is_optional = true};
+    struct kernel_recorder_settings settings = {.is_optional = true};
     struct error error = {0};
     struct host *host;
     int r;
@@ -187,7 +187,7 @@ int record_host_add(struct record_run *run)
     if (plan->host_threads)
         settings.pid_filter = run->subject.pid ? run->subject.pid : getpid();
     if (r >= 0)
-        r = guest_recorder_new(&settings, &item.recorder);
+        r = kernel_recorder_new(&settings, &item.recorder);
     if (r < 0) {
         free_host(host);
         return record_run_failed(plan, &error, r);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "record/kernel/guests.h"
+#include "record/kernel/guest.h"
 #include "record/plan/guests.h"
 #include "record/plan/subject.h"
 #include "record/recording.h"

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/record/run.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 #include "record/plan/qemu.h"
 #include "tracedir/machine.h"
 
@@ -55,7 +55,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     const struct vm *vm = item->userdata;
     const struct recorder *recorder = item->recorder;
-    const struct guest *guest = vm->guest ? guest_recorder_guest(vm->guest) : NULL;
+    const struct guest *guest = vm->guest ? kernel_recorder_guest(vm->guest) : NULL;
     struct qemu_summary summary;
     bool is_whole;
 
@@ -122,7 +122,7 @@ static int prepare(struct record_run *run)
 static int add(struct record_run *run)
 {
     struct vm *vm = run->userdata;
-    struct guest_recorder_settings settings = {
+    struct kernel_recorder_settings settings = {
         .config = {.name = MACHINE_GUEST_OF_QEMU,
                    .trace = &vm->plan.kernel.trace,
                    .n_guests = plan_guest_list_n(run->guests) + 1},
@@ -133,7 +133,7 @@ static int add(struct record_run *run)
     struct record_item guest = {.sum_up = sum_up_guest};
     int status;
 
-    if (run->plan->guest && guest_recorder_new(&settings, &guest.recorder) < 0)
+    if (run->plan->guest && kernel_recorder_new(&settings, &guest.recorder) < 0)
         return cli_no_memory();
     vm->plan.settings.guest = vm->guest = guest.recorder;
     if (qemu_recorder_new(&vm->plan.settings, &item.recorder) < 0) {

@@ -8,7 +8,7 @@
 
 #include "base/macro.h"
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_internal.h"
+#include "record/kernel/guest_internal.h"
 
 #define RETRY_MAX NSEC_PER_SEC
 #define CONNECT_TIMEOUT (10 * NSEC_PER_SEC)
@@ -46,7 +46,7 @@ static const char *describe_start(const struct guest_endpoint *endpoint, char *b
     return buf;
 }
 
-static void retry_later(struct guests *guests, struct guest *guest, int error, uint64_t now)
+static void retry_later(struct guest *guest, int error, uint64_t now)
 {
     char what[300], start[100];
     uint64_t wait = RETRY_FIRST << MIN(guest->retries, 8u);
@@ -59,10 +59,10 @@ static void retry_later(struct guests *guests, struct guest *guest, int error, u
     guest->is_wait_reported = true;
     snprintf(what, sizeof what, "waiting for %s: %s%s", guest->config.endpoint.text,
              strerror(-error), describe_start(&guest->config.endpoint, start, sizeof start));
-    guest_report(guests, guest, what);
+    guest_report(guest, what);
 }
 
-static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
+static int connect_it(struct guest *guest, uint64_t now)
 {
     char what[120] = "the agent exited unexpectedly";
     bool pending;
@@ -79,7 +79,7 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
         return 0;
     }
     if (r < 0) {
-        retry_later(guests, guest, r, now);
+        retry_later(guest, r, now);
         return 0;
     }
     if (!pending)
@@ -90,68 +90,57 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
     return 0;
 }
 
-int guest_connected(struct guests *guests, struct guest *guest, uint64_t now)
+int guest_connected(struct guest *guest, uint64_t now)
 {
     int r = guest_endpoint_result(guest->proto_fd);
 
     if (r == 0)
         return give_connection(guest, &guest->proto_fd, 1);
     close(guest->proto_fd);
-    retry_later(guests, guest, r, now);
+    retry_later(guest, r, now);
     return 0;
 }
 
 /* Whether GUEST, when all are stopped, did not find its agent again in time. That it has a connection does not count: QEMU's
  * socket accepts one whether or not an agent has opened the port. */
-static bool is_too_late(const struct guests *guests, const struct guest *guest, uint64_t now)
+static bool is_too_late(const struct guest *guest, uint64_t now)
 {
-    return guests->stopping && !guest->ended && !guest->progress.said_bye &&
-           now >= guests->stop_by + (guest->was_running ? STOP_MAX : 0);
+    return guest->stopping && !guest->ended && !guest->progress.said_bye &&
+           now >= guest->stop_by + (guest->was_running ? STOP_MAX : 0);
 }
 
-uint64_t guests_next_retry(const struct guests *guests)
+uint64_t guest_next_retry(const struct guest *guest)
 {
     uint64_t next = UINT64_MAX;
 
-    for (unsigned i = 0; i < guests->n; i++) {
-        const struct guest *guest = &guests->guests[i];
-
-        if (is_too_late(guests, guest, guests->stop_by))
-            next = MIN(next, guests->stop_by);
-        if (!guest->ended && guest->connection != CONNECTION_GIVEN)
-            next = MIN(next, guest->retry_at);
-    }
+    if (is_too_late(guest, guest->stop_by))
+        next = guest->stop_by;
+    if (!guest->ended && guest->connection != CONNECTION_GIVEN)
+        next = MIN(next, guest->retry_at);
     return next;
 }
 
-void guests_reconnect(struct guests *guests, uint64_t now)
+void guest_reconnect(struct guest *guest, uint64_t now)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        struct guest *guest = &guests->guests[i];
-        int r = 0;
+    int r = 0;
 
-        if (guests->stopping && guest->progress.said_bye)
-            guest_end(guest, 0, "");
-        if (is_too_late(guests, guest, now)) {
-            guest_end(guest, -ENOTCONN,
-                      guest->was_running ? "the agent did not send the rest in time"
-                      : guest->n_boots > 1 || guest->progress.bytes
-                          ? "the connection was lost, and what the agent had left is missing"
-                      : *guest_boot(guest)->boot_id ? GUEST_NOT_TRACED
-                                                    : GUEST_NO_AGENT);
-            continue;
-        }
-        if (guest->ended || guest->connection == CONNECTION_GIVEN)
-            continue;
-        if (now < guest->retry_at)
-            continue;
-        if (guest->connection == CONNECTION_PENDING) {
-            close(guest->proto_fd);
-            retry_later(guests, guest, -ETIMEDOUT, now);
-        } else {
-            r = connect_it(guests, guest, now);
-        }
-        if (r < 0)
-            guest_read_last_messages(guests, guest);
+    if (guest->stopping && guest->progress.said_bye)
+        guest_end(guest, 0, "");
+    if (is_too_late(guest, now))
+        guest_end(guest, -ENOTCONN,
+                  guest->was_running ? "the agent did not send the rest in time"
+                  : guest->n_boots > 1 || guest->progress.bytes
+                      ? "the connection was lost, and what the agent had left is missing"
+                  : *guest_boot(guest)->boot_id ? GUEST_NOT_TRACED
+                                                : GUEST_NO_AGENT);
+    if (guest->ended || guest->connection == CONNECTION_GIVEN || now < guest->retry_at)
+        return;
+    if (guest->connection == CONNECTION_PENDING) {
+        close(guest->proto_fd);
+        retry_later(guest, -ETIMEDOUT, now);
+    } else {
+        r = connect_it(guest, now);
     }
+    if (r < 0)
+        guest_read_last_messages(guest);
 }

@@ -10,28 +10,28 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_clock.h"
-#include "record/kernel/guests_internal.h"
+#include "record/kernel/guest_clock.h"
+#include "record/kernel/guest_internal.h"
 
-/* Packets of one guest that are handled before those of other guests: each may need a file to be made. */
+/* Packets of one guest that are handled before the other recorders have their turn: each may need a file to be made. */
 #define PACKETS_AT_ONCE 16u
 /* How often that is done for a child that has exited, to read all that its channel holds. */
 #define LAST_READS_MAX 256u
 
 /* Prints WHAT, and adds it to the trace's problems. */
-static void warn(const struct guests *guests, struct guest *guest, const char *what)
+static void warn(struct guest *guest, const char *what)
 {
     if (!*what)
         return;
     guest_boot_problem(guest, what);
-    guest_report(guests, guest, what);
+    guest_report(guest, what);
 }
 
 /* What the guest itself reports. */
-static void on_problem(const struct guests *guests, struct guest *guest, const char *what)
+static void on_problem(struct guest *guest, const char *what)
 {
     if (*what && guest_boot_report(guest, what))
-        guest_report(guests, guest, what);
+        guest_report(guest, what);
 }
 
 static int on_open_pages(struct guest *guest, uint32_t cpu, struct error *error)
@@ -48,7 +48,7 @@ static int on_open_pages(struct guest *guest, uint32_t cpu, struct error *error)
 }
 
 /* Warns once if this kernel cannot confine the guest's child fully. */
-static void check_confinement(struct guests *guests, struct guest *guest)
+static void check_confinement(struct guest *guest)
 {
     unsigned missing = (SANDBOX_LANDLOCK | SANDBOX_SECCOMP) & ~guest->progress.measures;
     char names[64], what[256];
@@ -56,7 +56,7 @@ static void check_confinement(struct guests *guests, struct guest *guest)
     if (guest->measures_seen)
         return;
     guest->measures_seen = true;
-    guests->written = false;
+    guest->written = false;
     if (missing == 0)
         return;
     sandbox_names(missing, names, sizeof names);
@@ -65,7 +65,7 @@ static void check_confinement(struct guests *guests, struct guest *guest)
              "filter of "
              "system calls forbids it",
              names);
-    warn(guests, guest, what);
+    warn(guest, what);
 }
 
 /* A bool that holds another value would be undefined. */
@@ -74,8 +74,7 @@ static bool is_bool(const struct guest_packet *packet, size_t offset)
     return packet->bytes[offset] <= 1;
 }
 
-static int on_progress(struct guests *guests, struct guest *guest,
-                       const struct guest_packet *packet)
+static int on_progress(struct guest *guest, const struct guest_packet *packet)
 {
     struct guest_progress progress;
 
@@ -89,11 +88,10 @@ static int on_progress(struct guests *guests, struct guest *guest,
     if (progress.state > GUEST_OVER || progress.n_cpus > PROTO_CPUS_MAX)
         return -EBADMSG;
     if (progress.state == GUEST_RUNNING && !guest->was_running) {
-        guests->written = false;
-        guest_report(guests, guest,
-                     guest->is_rewound   ? "traces again"
-                     : guest->was_traced ? "is connected again"
-                                         : "traces");
+        guest->written = false;
+        guest_report(guest, guest->is_rewound   ? "traces again"
+                            : guest->was_traced ? "is connected again"
+                                                : "traces");
         guest->was_running = guest->was_traced = true;
         guest->is_exit_reported = false;
         guest->closed_at = guest->lost_at = 0;
@@ -102,15 +100,15 @@ static int on_progress(struct guests *guests, struct guest *guest,
     } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
                guest->was_running) {
         /* On the same connection, so no other message says it. */
-        guest_report(guests, guest, "data from the guest was corrupted; restarting the session");
+        guest_report(guest, "data from the guest was corrupted; restarting the session");
         guest->was_running = false;
         guest->retries = MAX(guest->retries, 1u);
     }
     guest->was_traced = guest->was_traced || progress.ran;
     if (guest->trace.drops_when_full && progress.unwritten > guest->progress.unwritten)
-        warn(guests, guest, GUEST_DISK_FULL);
+        warn(guest, GUEST_DISK_FULL);
     guest->progress = progress;
-    check_confinement(guests, guest);
+    check_confinement(guest);
     return 0;
 }
 
@@ -119,7 +117,6 @@ static int on_progress(struct guests *guests, struct guest *guest,
 /* A packet of one guest's child. */
 struct delivery {
     struct kernel_sink sink;
-    struct guests *guests;
     struct guest *guest;
 };
 
@@ -137,7 +134,7 @@ static int on_file(struct delivery *delivery, int r)
     if (r <= 0)
         return r;
     snprintf(what, sizeof what, "%s: no room on the disk for its later content", guest->store.path);
-    warn(delivery->guests, guest, what);
+    warn(guest, what);
     return 0;
 }
 
@@ -184,15 +181,15 @@ static int fact(struct kernel_sink *sink, const char *name, const char *value, s
     if (strcmp(name, "clock") == 0) {
         char what[400];
 
-        guests_clock_begin(guest, what, sizeof what);
-        warn(delivery->guests, guest, what);
+        guest_clock_begin(guest, what, sizeof what);
+        warn(guest, what);
     } else if (strcmp(name, "hz") == 0) {
         boot->hz = strtoull(value, NULL, 10);
     } else if (strcmp(name, "problem") == 0) {
-        on_problem(delivery->guests, guest, value);
+        on_problem(guest, value);
     } else if (strcmp(name, "loss") == 0) {
         boot->lost_uncounted = true;
-        on_problem(delivery->guests, guest, value);
+        on_problem(guest, value);
     }
     return 0;
 }
@@ -201,19 +198,19 @@ static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct 
 {
     const struct delivery *delivery = delivery_of(sink);
     char what[200];
-    int r = guests_clock_pair(delivery->guest, pair, guest_pause_pair, what, sizeof what);
+    int r = guest_clock_pair(delivery->guest, pair, guest_pause_pair, what, sizeof what);
 
-    warn(delivery->guests, delivery->guest, what);
+    warn(delivery->guest, what);
     return r < 0 ? error_set(error, r, NULL, "cannot write its pairs of clocks: %s", error_text(r))
                  : r;
 }
 
-void guest_read_kvm(struct guests *guests, struct guest *guest, uint64_t now)
+void guest_read_kvm(struct guest *guest, uint64_t now)
 {
     char what[200];
-    int r = guests_clock_step(guest, now, guest_pause_pair, what, sizeof what);
+    int r = guest_clock_step(guest, now, guest_pause_pair, what, sizeof what);
 
-    warn(guests, guest, what);
+    warn(guest, what);
     if (r < 0) {
         snprintf(what, sizeof what, "cannot write its pairs of clocks: %s", error_text(r));
         guest_end(guest, r, what);
@@ -224,14 +221,14 @@ static int boot(struct kernel_sink *sink, struct error *error)
 {
     const struct delivery *delivery = delivery_of(sink);
 
-    return guest_reboot(delivery->guests, delivery->guest, error);
+    return guest_reboot(delivery->guest, error);
 }
 
 static int rewind_boot(struct kernel_sink *sink, struct error *error)
 {
     const struct delivery *delivery = delivery_of(sink);
 
-    return guest_rewind(delivery->guests, delivery->guest, error);
+    return guest_rewind(delivery->guest, error);
 }
 
 /* Pages do not come this way: the child writes them into files that it is given. */
@@ -247,15 +244,15 @@ static const struct kernel_sink_ops delivery_ops = {
 
 /* ---- Packets ---- */
 
-static int on_packet(struct guests *guests, struct guest *guest, struct guest_packet *packet,
-                     uint64_t now, struct error *error)
+static int on_packet(struct guest *guest, struct guest_packet *packet, uint64_t now,
+                     struct error *error)
 {
-    struct delivery delivery = {{&delivery_ops, NULL}, guests, guest};
+    struct delivery delivery = {{&delivery_ops, NULL}, guest};
     char what[100];
 
     switch (packet->head.kind) {
     case PACKET_OPEN_PAGES: return on_open_pages(guest, packet->head.cpu, error);
-    case PACKET_PROGRESS: return on_progress(guests, guest, packet);
+    case PACKET_PROGRESS: return on_progress(guest, packet);
     case PACKET_DISCONNECTED:
         /* Of a connection that it had before: the next one is being made. */
         if (guest->connection != CONNECTION_GIVEN)
@@ -268,11 +265,11 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
                  packet->head.error < 0 ? error_text(packet->head.error) : "");
         /* While an agent exits, its address still accepts connections, and then refuses them. */
         if (!guest->is_exit_reported)
-            guest_report(guests, guest, what);
+            guest_report(guest, what);
         guest->is_exit_reported = guest->is_wait_reported = guest->progress.said_bye;
         if (guest->was_running && !guest->progress.said_bye)
             guest->lost_at = guest->closed_at ? guest->closed_at : now;
-        guests->written &= !guest->was_running;
+        guest->written &= !guest->was_running;
         guest->lost_error = packet->head.error;
         guest->was_running = false;
         guest->connection = CONNECTION_AWAY;
@@ -311,7 +308,7 @@ static void reap_child(struct guest *guest)
     guest_end(guest, -ECHILD, what);
 }
 
-void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now)
+void guest_read_messages(struct guest *guest, uint64_t now)
 {
     static struct guest_packet packet; /* this process has one thread */
     struct error error = {0};
@@ -327,7 +324,7 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
             return;
         }
         if (r > 0)
-            r = on_packet(guests, guest, &packet, now, &error);
+            r = on_packet(guest, &packet, now, &error);
         if (r < 0) {
             error_set(&error, r, NULL, "%s", error_text(r));
             error_print(&error, what, sizeof what);
@@ -336,10 +333,10 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
     }
 }
 
-void guest_read_last_messages(struct guests *guests, struct guest *guest)
+void guest_read_last_messages(struct guest *guest)
 {
     for (unsigned i = 0; i < LAST_READS_MAX && !guest->ended; i++)
-        guest_read_messages(guests, guest, clock_ns(CLOCK_MONOTONIC));
+        guest_read_messages(guest, clock_ns(CLOCK_MONOTONIC));
     if (!guest->ended)
         reap_child(guest);
 }

@@ -139,24 +139,18 @@ static struct manifest_moment moment_at(uint64_t ns)
                                     .realtime_ns = now.realtime_ns - (now.monotonic_ns - at)};
 }
 
-void guests_machine_came(struct guests *guests, uint64_t ns)
+void guest_machine_came(struct guest *guest, uint64_t ns)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        struct guest *guest = &guests->guests[i];
-
-        guest_boot(guest)->came = moment_at(ns);
-        guest_boot_problem(guest, "the virtual machine came by a migration: what the guest did "
-                                  "until its agent was set up again is not recorded");
-        guests->written = false;
-    }
+    guest_boot(guest)->came = moment_at(ns);
+    guest_boot_problem(guest, "the virtual machine came by a migration: what the guest did until "
+                              "its agent was set up again is not recorded");
+    guest->written = false;
 }
 
-void guests_machine_left(struct guests *guests, uint64_t ns)
+void guest_machine_left(struct guest *guest, uint64_t ns)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        guest_boot(&guests->guests[i])->left = ns > 0 ? moment_at(ns) : (struct manifest_moment){0};
-        guests->written = false;
-    }
+    guest_boot(guest)->left = ns > 0 ? moment_at(ns) : (struct manifest_moment){0};
+    guest->written = false;
 }
 
 void guest_boots_done(struct guest *guest)

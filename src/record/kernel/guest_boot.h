@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "record/kernel/guests.h"
+#include "record/kernel/guest.h"
 
 /* The present boot. A guest that is open has one. */
 struct guest_boot *guest_boot(struct guest *guest);
@@ -25,8 +25,8 @@ bool guest_boot_report(struct guest *guest, const char *what);
 /* Writes a pair of its clock and the host's, as guest_store_pair(). One that does not ascend is left out, as
  * timeline/clock_map.h requires. -errno. */
 int guest_boot_pair(struct guest *guest, const struct guest_pair *pair, bool is_after_pause);
-/* A migration from another QEMU brought the machine of GUESTS, which went on here at NS, in ns of CLOCK_MONOTONIC; or one took it
+/* A migration from another QEMU brought the machine of GUEST, which went on here at NS, in ns of CLOCK_MONOTONIC; or one took it
  * away, and it had stopped at NS, 0: it goes on here. */
-void guests_machine_came(struct guests *guests, uint64_t ns);
-void guests_machine_left(struct guests *guests, uint64_t ns);
+void guest_machine_came(struct guest *guest, uint64_t ns);
+void guest_machine_left(struct guest *guest, uint64_t ns);
 void guest_boots_done(struct guest *guest);

@@ -7,7 +7,7 @@
 #include "base/macro.h"
 #include "base/wide.h"
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_internal.h"
+#include "record/kernel/guest_internal.h"
 
 /* A rate that pairs give is used if they are so far apart. */
 #define LINE_MIN (2 * NSEC_PER_SEC)
@@ -258,63 +258,51 @@ void guest_pause_end(struct guest *guest)
 
 /* ---- What the monitor reports ---- */
 
-static void tell_child(struct guests *guests, struct guest *guest, enum guest_packet_kind kind)
+static void tell_child(struct guest *guest, enum guest_packet_kind kind)
 {
     const struct guest_packet_head head = {.kind = kind};
 
     if (!guest->ended && !guest->config.virtio_trace &&
         guest_packet_send_to_child(guest->channel, &head, NULL, 0) < 0)
-        guest_read_last_messages(guests, guest);
+        guest_read_last_messages(guest);
 }
 
-void guests_agent_closed(struct guests *guests)
+void guest_agent_closed(struct guest *guest)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        if (guests->guests[i].was_running && !guests->guests[i].closed_at)
-            guests->guests[i].closed_at = clock_ns(CLOCK_MONOTONIC);
-        tell_child(guests, &guests->guests[i], PACKET_AGENT_CLOSED);
-    }
+    if (guest->was_running && !guest->closed_at)
+        guest->closed_at = clock_ns(CLOCK_MONOTONIC);
+    tell_child(guest, PACKET_AGENT_CLOSED);
 }
 
-void guests_machine_stopped(struct guests *guests, uint64_t ns)
+void guest_machine_stopped(struct guest *guest, uint64_t ns)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        struct guest *guest = &guests->guests[i];
-        struct guest_pauses *pauses = &guest->pauses;
+    struct guest_pauses *pauses = &guest->pauses;
 
-        /* Of more pauses without a pair between them, the first is not worth its memory. */
-        if (pauses->n == GUEST_PAUSES_MAX) {
-            memmove(pauses->items, pauses->items + 1, --pauses->n * sizeof *pauses->items);
-            pauses->are_more = true;
-        }
-        pauses->items[pauses->n++] = (struct guest_pause){.stopped = ns};
-        tell_child(guests, guest, PACKET_PAUSE);
+    /* Of more pauses without a pair between them, the first is not worth its memory. */
+    if (pauses->n == GUEST_PAUSES_MAX) {
+        memmove(pauses->items, pauses->items + 1, --pauses->n * sizeof *pauses->items);
+        pauses->are_more = true;
     }
+    pauses->items[pauses->n++] = (struct guest_pause){.stopped = ns};
+    tell_child(guest, PACKET_PAUSE);
 }
 
-void guests_machine_resumed(struct guests *guests, uint64_t ns)
+void guest_machine_resumed(struct guest *guest, uint64_t ns)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        struct guest *guest = &guests->guests[i];
-        struct guest_pauses *pauses = &guest->pauses;
-        struct guest_pause *pause = pauses->n > 0 ? &pauses->items[pauses->n - 1] : NULL;
+    struct guest_pauses *pauses = &guest->pauses;
+    struct guest_pause *pause = pauses->n > 0 ? &pauses->items[pauses->n - 1] : NULL;
 
-        /* The machine stood still at both times, whichever is earlier: the clock that they are of may have been set. */
-        if (pause && pause->resumed == 0) {
-            pause->resumed = MAX(ns, pause->stopped);
-            pause->stopped = MIN(ns, pause->stopped);
-        }
-        tell_child(guests, guest, PACKET_CONTINUE);
+    /* The machine stood still at both times, whichever is earlier: the clock that they are of may have been set. */
+    if (pause && pause->resumed == 0) {
+        pause->resumed = MAX(ns, pause->stopped);
+        pause->stopped = MIN(ns, pause->stopped);
     }
+    tell_child(guest, PACKET_CONTINUE);
 }
 
-bool guests_are_paused(const struct guests *guests)
+bool guest_is_paused(const struct guest *guest)
 {
-    for (unsigned i = 0; i < guests->n; i++) {
-        const struct guest_pauses *pauses = &guests->guests[i].pauses;
+    const struct guest_pauses *pauses = &guest->pauses;
 
-        if (!guests->guests[i].ended && pauses->n > 0 && pauses->items[pauses->n - 1].resumed == 0)
-            return true;
-    }
-    return false;
+    return !guest->ended && pauses->n > 0 && pauses->items[pauses->n - 1].resumed == 0;
 }

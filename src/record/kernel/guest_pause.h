@@ -20,7 +20,6 @@
 #define GUEST_PAUSES_MAX 16u
 
 struct guest;
-struct guests;
 
 struct guest_pause {
     uint64_t stopped; /* CLOCK_MONOTONIC, ns: the machine had stopped */
@@ -37,14 +36,14 @@ struct guest_pauses {
         hz; /* the rate that pairs gave last, to within STATED_PPM of guest_pause.c; 0: none yet */
 };
 
-/* The machine of GUESTS had stopped at NS, or was still stopped at NS and went on then: the session with the agent waits
+/* The machine of GUEST had stopped at NS, or was still stopped at NS and went on then: the session with the agent waits
  * meanwhile. */
-void guests_machine_stopped(struct guests *guests, uint64_t ns);
-void guests_machine_resumed(struct guests *guests, uint64_t ns);
-/* The agents of GUESTS have closed their ports. */
-void guests_agent_closed(struct guests *guests);
-/* Whether it is stopped now. */
-bool guests_are_paused(const struct guests *guests);
+void guest_machine_stopped(struct guest *guest, uint64_t ns);
+void guest_machine_resumed(struct guest *guest, uint64_t ns);
+/* The agent of GUEST has closed its port. */
+void guest_agent_closed(struct guest *guest);
+/* Whether its machine is stopped now. */
+bool guest_is_paused(const struct guest *guest);
 
 /* Writes PAIR (guest_boot_pair()), and before it what follows from pauses. -errno. */
 int guest_pause_pair(struct guest *guest, const struct guest_pair *pair);

@@ -8,24 +8,24 @@
  * The recorder then ends the trace of that boot and begins another source: a directory (guest_store.c), a list of problems
  * and pairs of clocks (guest_boot.c), and the first file of pages. */
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_clock.h"
-#include "record/kernel/guests_internal.h"
+#include "record/kernel/guest_clock.h"
+#include "record/kernel/guest_internal.h"
 
 #define REBOOTED "guest rebooted; continuing in a new trace"
 #define REWOUND "guest was set back to an earlier state; continuing in a new trace"
 
 /* Begins the next boot, of which the directory exists. */
-static int begin(struct guests *guests, struct guest *guest, struct error *error)
+static int begin(struct guest *guest, struct error *error)
 {
     int r = guest_boot_begin(guest);
 
     if (r >= 0)
         r = guest_make_first_file(guest, error);
-    guests->written = false;
+    guest->written = false;
     return r;
 }
 
-int guest_reboot(struct guests *guests, struct guest *guest, struct error *error)
+int guest_reboot(struct guest *guest, struct error *error)
 {
     int r;
 
@@ -34,12 +34,12 @@ int guest_reboot(struct guests *guests, struct guest *guest, struct error *error
     r = guest_store_next_boot(&guest->store, error);
     if (r < 0)
         return r;
-    r = begin(guests, guest, error);
-    guest_report(guests, guest, REBOOTED);
+    r = begin(guest, error);
+    guest_report(guest, REBOOTED);
     return r;
 }
 
-int guest_rewind(struct guests *guests, struct guest *guest, struct error *error)
+int guest_rewind(struct guest *guest, struct error *error)
 {
     char what[400];
     int r;
@@ -51,15 +51,15 @@ int guest_rewind(struct guests *guests, struct guest *guest, struct error *error
     r = guest_store_next_rewound(&guest->store, error);
     if (r < 0)
         return r;
-    r = begin(guests, guest, error);
+    r = begin(guest, error);
     if (r >= 0) {
         guest_boot_copy_facts(guest);
-        guests_clock_begin(guest, what, sizeof what);
+        guest_clock_begin(guest, what, sizeof what);
         guest_boot_problem(guest,
                            "the guest was set back to an earlier state, as by QEMU's loadvm: this "
                            "trace begins with what it recorded after that");
     }
-    guest_report(guests, guest, REWOUND);
+    guest_report(guest, REWOUND);
     guest->was_running = false;
     guest->is_rewound = true;
     return r;

@@ -148,11 +148,11 @@ void virtio_trace_guest_done(struct virtio_trace_guest *guest)
     guest->buf = NULL;
 }
 
-void virtio_trace_guest_poll(const struct virtio_trace_guest *guest, struct pollfd *fds)
+void virtio_trace_guest_poll(const struct virtio_trace_guest *guest, struct recorder_wait *wait)
 {
-    fds[0] = (struct pollfd){guest->control.in, POLLIN, 0};
+    recorder_wait_fd(wait, guest->control.in, POLLIN);
     for (unsigned i = 0; i < guest->n; i++)
-        fds[i + 1] = (struct pollfd){guest->ports[i].in, POLLIN, 0};
+        recorder_wait_fd(wait, guest->ports[i].in, POLLIN);
 }
 
 static int take_port(struct virtio_trace_guest *guest, struct virtio_trace_port *port,

@@ -7,9 +7,8 @@
  *
  * The host's ends of the ports are FIFOs or sockets, by the ports' names, in one directory. */
 
-#include <poll.h>
-
 #include "record/kernel/kernel_sink.h"
+#include "record/recorder.h"
 
 struct virtio_trace_port {
     int in, out; /* to read from, to write to; the same of a socket; -1: closed */
@@ -34,9 +33,9 @@ int virtio_trace_guest_open(const char *dir, unsigned cpus, uint64_t max_size,
                             struct virtio_trace_guest *ret, struct error *error);
 void virtio_trace_guest_done(struct virtio_trace_guest *guest);
 
-/* Fills guest->n + 1 descriptors to poll. */
-void virtio_trace_guest_poll(const struct virtio_trace_guest *guest, struct pollfd *fds);
-/* Reads what is there, and gives it to SINK. -errno with ERROR. */
+/* Adds the descriptors to poll to WAIT. */
+void virtio_trace_guest_poll(const struct virtio_trace_guest *guest, struct recorder_wait *wait);
+/* Reads what is there, and gives it to SINK. FDS: what virtio_trace_guest_poll() added. -errno with ERROR. */
 int virtio_trace_guest_read(struct virtio_trace_guest *guest, const struct pollfd *fds,
                             struct kernel_sink *sink, uint64_t now, struct error *error);
 void virtio_trace_guest_stop(struct virtio_trace_guest *guest, uint64_t now);

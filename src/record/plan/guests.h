@@ -3,7 +3,7 @@
 
 /* The guests that `strata record --guest=ENDPOINT` and `strata collect` record. */
 
-#include "record/kernel/guests.h"
+#include "record/kernel/guest.h"
 #include "record/plan/plan.h"
 
 /* What the recorders of guests borrow. */

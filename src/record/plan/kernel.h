@@ -3,7 +3,7 @@
 
 /* Which events of a kernel are recorded: of a QEMU's guest, of this machine. Guests at endpoints: record/plan/guests.h. */
 
-#include "record/kernel/guests.h"
+#include "record/kernel/guest.h"
 #include "record/plan/plan.h"
 
 /* Bytes of each CPU's buffer where none are given. */

@@ -9,7 +9,7 @@
 
 #include "base/clock_ns.h"
 #include "proto/message.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 
 /* For a thread of QMP commands at the end of the recording. */
 #define QMP_THREAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
@@ -304,7 +304,7 @@ static void watch_port(struct qemu_recorder *self, uint64_t now)
     struct error error = {0};
 
     if (self->phase != QEMU_RUNS || !guest || !self->port_chardev ||
-        !guest_recorder_is_silent(guest))
+        !kernel_recorder_is_silent(guest))
         return;
     if (now < self->ask_at) {
         self->step_at = MIN(self->step_at, self->ask_at);
@@ -323,8 +323,8 @@ static void take_answer(struct qemu_recorder *self)
     struct error error = {0};
 
     if (finish_thread(self, &error) >= 0 && self->is_port_closed && is_running &&
-        guest_recorder_is_silent(self->settings.guest))
-        guest_recorder_agent_closed(self->settings.guest);
+        kernel_recorder_is_silent(self->settings.guest))
+        kernel_recorder_agent_closed(self->settings.guest);
 }
 
 int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error)

@@ -10,7 +10,7 @@
 
 #include "base/clock_ns.h"
 #include "base/copy.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 #include "record/qemu/attach.h"
 #include "record/rings/program_recorder.h"
 #include "tracedir/host.h"
@@ -151,10 +151,10 @@ static int advance(struct qemu_recorder *self, bool child_has_ended, uint64_t no
         self->phase = QEMU_SENDS_REST;
         self->rest_by = now + REST_TIMEOUT_NS;
         if (self->settings.guest)
-            guest_recorder_stop(self->settings.guest);
+            kernel_recorder_stop(self->settings.guest);
     }
     if (self->phase == QEMU_SENDS_REST && (!self->settings.guest || now >= self->rest_by ||
-                                           guest_recorder_is_away(self->settings.guest))) {
+                                           kernel_recorder_is_away(self->settings.guest))) {
         if (self->settings.running)
             qemu_restore(self); /* when the guest's port is no longer needed */
         else
@@ -274,7 +274,7 @@ static void report_attached_end(struct qemu_recorder *self)
 /* Why the guest's agent has not sent the rest. */
 static const char *why_no_rest(const struct qemu_recorder *self, char *buf, size_t size)
 {
-    const struct guest *guest = guest_recorder_guest(self->settings.guest);
+    const struct guest *guest = kernel_recorder_guest(self->settings.guest);
 
     if (self->monitor.is_migrated)
         return "the virtual machine was migrated before the guest's agent had sent the rest";
@@ -319,8 +319,8 @@ static int finish(struct recorder *recorder, struct error *error)
             (void)unlinkat(dir, VMM_LOG, 0);
     }
     if (self->settings.guest)
-        guest_recorder_end(self->settings.guest, why_no_rest(self, why, sizeof why),
-                           GUEST_NO_AGENT);
+        kernel_recorder_end(self->settings.guest, why_no_rest(self, why, sizeof why),
+                            GUEST_NO_AGENT);
     if (fstatat(dir, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
         self->simple_size = (uint64_t)st.st_size;
     copy_simple(self);

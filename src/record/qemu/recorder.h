@@ -8,7 +8,7 @@
  *     DIR/vmm/clock-pairs    how the times of the log relate to the host's clock
  *     DIR/vmm/trace-events   the declarations of QEMU's events
  *
- * The guest's kernel is recorded by a recorder of its own (record/kernel/guest_recorder.h), which this one starts as soon as
+ * The guest's kernel is recorded by a recorder of its own (record/kernel/kernel_recorder.h), which this one starts as soon as
  * the guest has a port for the agent, stops, and ends with QEMU.
  *
  * It is the primary recorder, and ends with QEMU. A QEMU that it has started gets SIGTERM when the recorder is stopped, after

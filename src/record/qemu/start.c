@@ -12,7 +12,7 @@
 #include "base/copy.h"
 #include "base/fd.h"
 #include "proto/message.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 #include "record/qemu/attach.h"
 #include "tracedir/host.h"
 
@@ -284,7 +284,7 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error)
 {
     if (!self->settings.guest || !self->port)
         return 0;
-    return guest_recorder_join(self->settings.guest, &self->recorder, self->port, error);
+    return kernel_recorder_join(self->settings.guest, &self->recorder, self->port, error);
 }
 
 /* While the machine is paused, the guest's clock does not advance, and its agent does not answer. */
@@ -295,9 +295,9 @@ void qemu_on_pause(void *userdata, const struct qemu_pause *pause)
     if (!self->settings.guest)
         return;
     if (pause->resumed)
-        guest_recorder_machine_resumed(self->settings.guest, pause->resumed);
+        kernel_recorder_machine_resumed(self->settings.guest, pause->resumed);
     else
-        guest_recorder_machine_stopped(self->settings.guest, pause->stopped);
+        kernel_recorder_machine_stopped(self->settings.guest, pause->stopped);
 }
 
 /* That an agent was killed, its connection does not show: QEMU keeps the socket. While the machine stands still no agent can close its
@@ -308,7 +308,7 @@ static void note_port(struct qemu_recorder *self, const json_t *data)
 
     if (self->settings.guest && !self->monitor.is_paused && id && self->port_id &&
         strcmp(id, self->port_id) == 0 && json_is_false(json_object_get(data, "open")))
-        guest_recorder_agent_closed(self->settings.guest);
+        kernel_recorder_agent_closed(self->settings.guest);
 }
 
 void qemu_on_event(void *userdata, const char *name, const json_t *data)

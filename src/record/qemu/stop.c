@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 #include "record/qemu/attach.h"
 
 /* How long the guest has to send the rest at the end of the recording, also on a busy machine. */
@@ -100,7 +100,7 @@ void qemu_connected(struct qemu_recorder *self)
 void qemu_note_reset(struct qemu_recorder *self)
 {
     const struct guest *guest =
-        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+        self->settings.guest ? kernel_recorder_guest(self->settings.guest) : NULL;
 
     if (self->n_resets == self->monitor.resets)
         return;
@@ -130,13 +130,13 @@ void qemu_note_migration(struct qemu_recorder *self)
     if (!self->is_arrival_noted && monitor->began_to_run) {
         self->is_arrival_noted = true;
         if (awaits_migration(monitor->pid))
-            guest_recorder_machine_came(guest, monitor->began_to_run);
+            kernel_recorder_machine_came(guest, monitor->began_to_run);
     }
     if (self->is_departure_noted == monitor->is_migrated)
         return;
     /* A machine whose migration failed at its end goes on here. */
     self->is_departure_noted = monitor->is_migrated;
-    guest_recorder_machine_left(guest, monitor->is_migrated ? monitor->pause.stopped : 0);
+    kernel_recorder_machine_left(guest, monitor->is_migrated ? monitor->pause.stopped : 0);
 }
 
 void qemu_report_halt(struct qemu_recorder *self)
@@ -153,7 +153,7 @@ void qemu_report_halt(struct qemu_recorder *self)
 void qemu_report_loss(struct qemu_recorder *self, uint64_t now, uint64_t *next)
 {
     const struct guest *guest =
-        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+        self->settings.guest ? kernel_recorder_guest(self->settings.guest) : NULL;
     uint64_t at;
 
     if (!guest || guest->ended || guest->lost_at == 0) {
@@ -181,7 +181,7 @@ void qemu_report_loss(struct qemu_recorder *self, uint64_t now, uint64_t *next)
 bool qemu_lost_agent(const struct qemu_recorder *self)
 {
     const struct guest *guest =
-        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+        self->settings.guest ? kernel_recorder_guest(self->settings.guest) : NULL;
 
     return guest && self->boots_at_reset > 0 && guest->n_boots == self->boots_at_reset;
 }
@@ -199,7 +199,7 @@ static bool shares_terminal(const struct qemu_recorder *self)
 static void begin_stop(struct qemu_recorder *self, uint64_t now)
 {
     const struct guest *guest =
-        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+        self->settings.guest ? kernel_recorder_guest(self->settings.guest) : NULL;
 
     self->is_stopping = true;
     self->monitor.ends = true;
@@ -210,7 +210,7 @@ static void begin_stop(struct qemu_recorder *self, uint64_t now)
             : now;
     self->start_by = now + START_TIMEOUT_NS;
     if (guest)
-        guest_recorder_stop(self->settings.guest);
+        kernel_recorder_stop(self->settings.guest);
 }
 
 /* More urgently than before. */
@@ -250,7 +250,7 @@ uint64_t qemu_stop(struct recorder *recorder, const struct recorder_stop *stop, 
 
 static bool is_guest_over(const struct qemu_recorder *self)
 {
-    return self->settings.guest && guest_recorder_has_ended(self->settings.guest);
+    return self->settings.guest && kernel_recorder_has_ended(self->settings.guest);
 }
 
 /* Whether QEMU gets SIGTERM now. True once. */
@@ -314,7 +314,7 @@ uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now)
 static void note_silence(struct qemu_recorder *self)
 {
     const struct guest *guest =
-        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+        self->settings.guest ? kernel_recorder_guest(self->settings.guest) : NULL;
 
     if (guest && guest_is_silent(guest))
         recorder_problem(&self->recorder, "recorded nothing of the %s: %s", guest->config.name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A guest's clock by KVM's values: record/kernel/guest_kvm.h on directories in the form of the kernel's, and
- * record/kernel/guests_clock.h, which uses the values only while message exchanges agree with them. */
+ * record/kernel/guest_clock.h, which uses the values only while message exchanges agree with them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "base/macro.h"
 #include "cmocka_all.h"
-#include "record/kernel/guests_clock.h"
+#include "record/kernel/guest_clock.h"
 #include "tracedir/host.h"
 
 static char root[64];
@@ -251,7 +251,7 @@ static void exchanges_confirm_kvm(void **state)
     if (host_moment().tsc == 0)
         skip();
     put("500-1", "vcpu0", "tsc-offset", "5000000\n");
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     assert_string_equal(what, "");
     assert_true(boot.by_kvm);
     for (int i = 0; i < 3; i++) {
@@ -260,7 +260,7 @@ static void exchanges_confirm_kvm(void **state)
         usleep(2000);
         pair = exchange(&tsc, 0);
         usleep(2000);
-        assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+        assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
         assert_string_equal(what, "");
     }
     /* That of its beginning, and one for each exchange; and as exact as reading two clocks is. */
@@ -272,7 +272,7 @@ static void exchanges_confirm_kvm(void **state)
     }
     assert_true(boot.by_kvm);
 
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
 }
 
 /* Between exchanges, and not before the first one. */
@@ -289,30 +289,29 @@ static void kvm_is_read_between_exchanges(void **state)
     if (host_moment().tsc == 0)
         skip();
     put("510-1", "vcpu0", "tsc-offset", "5000000\n");
-    assert_true(guests_clock_due(&guest) == UINT64_MAX);
-    guests_clock_begin(&guest, what, sizeof what);
-    assert_true(guests_clock_due(&guest) == UINT64_MAX);
+    assert_true(guest_clock_due(&guest) == UINT64_MAX);
+    guest_clock_begin(&guest, what, sizeof what);
+    assert_true(guest_clock_due(&guest) == UINT64_MAX);
     usleep(2000);
     pair = exchange(&tsc, 0);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_int_equal(n_kept, 2);
-    due = guests_clock_due(&guest);
-    assert_true(due > kept[1].host_ns && due <= kept[1].host_ns + GUESTS_CLOCK_INTERVAL_NS);
-    assert_int_equal(guests_clock_step(&guest, due - 1, keep, what, sizeof what), 0);
+    due = guest_clock_due(&guest);
+    assert_true(due > kept[1].host_ns && due <= kept[1].host_ns + GUEST_CLOCK_INTERVAL_NS);
+    assert_int_equal(guest_clock_step(&guest, due - 1, keep, what, sizeof what), 0);
     assert_int_equal(n_kept, 2);
     usleep(2000);
-    assert_int_equal(guests_clock_step(&guest, due, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_step(&guest, due, keep, what, sizeof what), 0);
     assert_int_equal(n_kept, 3);
     assert_true(kept[2].host_ns > kept[1].host_ns && kept[2].guest > kept[1].guest);
-    assert_true(guests_clock_due(&guest) > due);
+    assert_true(guest_clock_due(&guest) > due);
     /* The virtual machine has ended: nothing is wrong. */
     assert_int_equal(rename_machine("510-1", "gone"), 0);
-    assert_int_equal(guests_clock_step(&guest, guests_clock_due(&guest), keep, what, sizeof what),
-                     0);
+    assert_int_equal(guest_clock_step(&guest, guest_clock_due(&guest), keep, what, sizeof what), 0);
     assert_string_equal(what, "");
     assert_int_equal(n_kept, 3);
     assert_true(boot.by_kvm);
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
 }
 
 /* Pairs of the new values follow, once an exchange has confirmed them. */
@@ -329,32 +328,31 @@ static void a_counter_is_set(void **state)
     if (host_moment().tsc == 0)
         skip();
     put("520-1", "vcpu0", "tsc-offset", "5000000\n");
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     usleep(2000);
     pair = exchange(&old, 0);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     usleep(2000);
     late = exchange(&old, 0);
     put("520-1", "vcpu0", "tsc-offset", "-6000000\n");
-    assert_int_equal(guests_clock_step(&guest, guests_clock_due(&guest), keep, what, sizeof what),
-                     0);
+    assert_int_equal(guest_clock_step(&guest, guest_clock_due(&guest), keep, what, sizeof what), 0);
     assert_non_null(strstr(what, "was set"));
     assert_int_equal(n_kept, 2);
-    assert_true(guests_clock_due(&guest) == UINT64_MAX);
+    assert_true(guest_clock_due(&guest) == UINT64_MAX);
     /* One of before comes late. */
-    assert_int_equal(guests_clock_pair(&guest, &late, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &late, keep, what, sizeof what), 0);
     assert_string_equal(what, "");
     assert_int_equal(n_kept, 2);
     usleep(2000);
     pair = exchange(&new, 0);
     usleep(2000);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_string_equal(what, "");
     assert_int_equal(n_kept, 4);
     assert_true(kept[2].host_ns > kept[1].host_ns && kept[3].host_ns > kept[2].host_ns);
     assert_true(kept[3].guest > kept[2].guest);
     assert_true(boot.by_kvm);
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
 }
 
 static void counters_that_differ_are_not_used(void **state)
@@ -370,16 +368,16 @@ static void counters_that_differ_are_not_used(void **state)
         skip();
     put("530-1", "vcpu0", "tsc-offset", "5000000\n");
     put("530-1", "vcpu1", "tsc-offset", "5000000\n");
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     usleep(2000);
     pair = exchange(&tsc, 0);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     put("530-1", "vcpu1", "tsc-offset", "7\n");
     /* It is reported once. */
     for (unsigned i = 0; i < 2; i++) {
         usleep(2000);
         pair = exchange(&tsc, 0);
-        assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+        assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
         if (i == 0)
             assert_non_null(strstr(what, "its vCPUs differ"));
         else
@@ -391,9 +389,9 @@ static void counters_that_differ_are_not_used(void **state)
     put("530-1", "vcpu1", "tsc-offset", "5000000\n");
     usleep(2000);
     pair = exchange(&tsc, 0);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_true(kept[n_kept - 1].guest != pair.guest);
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
 }
 
 /* An exchange from before the values were read says nothing of them. Where they turn out to be another machine's, it counts
@@ -412,19 +410,19 @@ static void an_early_exchange_counts_without_kvm(void **state)
     put("540-1", "vcpu0", "tsc-offset", "700000000000\n");
     early = exchange(&tsc, 0);
     usleep(2000);
-    guests_clock_begin(&guest, what, sizeof what);
-    assert_int_equal(guests_clock_pair(&guest, &early, keep, what, sizeof what), 0);
+    guest_clock_begin(&guest, what, sizeof what);
+    assert_int_equal(guest_clock_pair(&guest, &early, keep, what, sizeof what), 0);
     assert_int_equal(n_kept, 0);
     usleep(2000);
     pair = exchange(&tsc, 0);
     usleep(2000);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_non_null(strstr(what, "do not match"));
     assert_int_equal(n_kept, 2);
     assert_int_equal(kept[0].guest, early.guest);
     assert_int_equal(kept[1].guest, pair.guest);
     assert_false(boot.by_kvm);
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
 }
 
 static void kvm_of_another_machine_is_not_believed(void **state)
@@ -439,19 +437,19 @@ static void kvm_of_another_machine_is_not_believed(void **state)
     if (host_moment().tsc == 0)
         skip();
     put("600-1", "vcpu0", "tsc-offset", "5000000\n");
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     usleep(2000);
     pair = exchange(&tsc, 3000000000);
     usleep(2000);
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_non_null(strstr(what, "do not match"));
     assert_int_equal(n_kept, 1);
     assert_int_equal(kept[0].guest, pair.guest);
     assert_false(boot.by_kvm);
     /* It is reported once. */
-    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(guest_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_string_equal(what, "");
-    guests_clock_done(&guest);
+    guest_clock_done(&guest);
 }
 
 static void other_clocks_are_no_business_of_kvm(void **state)
@@ -463,15 +461,15 @@ static void other_clocks_are_no_business_of_kvm(void **state)
     (void)state;
     put("700-1", "vcpu0", "tsc-offset", "0\n");
     strcpy(boot.clock, "mono_raw");
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     assert_null(guest.clock.kvm);
     /* That there is no KVM is reported only if its values were asked for. */
     strcpy(boot.clock, "x86-tsc");
     guest.peer = 701;
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     assert_string_equal(what, "");
     guest.config.vmm = 702;
-    guests_clock_begin(&guest, what, sizeof what);
+    guest_clock_begin(&guest, what, sizeof what);
     assert_non_null(strstr(what, "process 702 has no virtual machine"));
 }
 

@@ -10,7 +10,7 @@
 #include "base/clock_ns.h"
 #include "random.h"
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_internal.h"
+#include "record/kernel/guest_internal.h"
 #include "timeline/clock_map.h"
 
 /* A guest's clock of 2 GHz that stands still while the machine is paused, in a store of the test's. Its host's times are what
@@ -24,7 +24,6 @@ static char directory[] = "/tmp/strata-pause-XXXXXX";
 
 struct recorded {
     struct guest guest;
-    struct guests guests;
     int dir;
 };
 
@@ -41,7 +40,6 @@ static struct recorded *begin(void)
     made->guest.boots[0].hz = HZ;
     made->guest.channel = -1;
     made->guest.ended = true; /* it has no child */
-    made->guests = (struct guests){.guests = &made->guest, .n = 1};
     return made;
 }
 
@@ -117,10 +115,10 @@ static void a_pause_is_exact(void **state)
     (void)state;
     for (uint64_t s = 100; s <= 105; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
-    guests_machine_stopped(&made->guests, from + 3 * MS);
-    guests_machine_resumed(&made->guests, to - MS);
+    guest_machine_stopped(&made->guest, from + 3 * MS);
+    guest_machine_resumed(&made->guest, to - MS);
     /* Pairs come late, when another pause has begun. */
-    guests_machine_stopped(&made->guests, 126 * NSEC_PER_SEC);
+    guest_machine_stopped(&made->guest, 126 * NSEC_PER_SEC);
     for (uint64_t s = 121; s <= 125; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
     read_map("guest-g", &map);
@@ -152,12 +150,12 @@ static void pauses_among_pairs(void **state)
 
         for (uint64_t s = 100; s <= 105; s++)
             put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
-        guests_machine_stopped(&made->guests, from + said);
+        guest_machine_stopped(&made->guest, from + said);
         if (n % 3 == 0) { /* two pauses, with nothing between */
-            guests_machine_resumed(&made->guests, from + said + NSEC_PER_SEC);
-            guests_machine_stopped(&made->guests, from + said + NSEC_PER_SEC + 1000);
+            guest_machine_resumed(&made->guest, from + said + NSEC_PER_SEC);
+            guest_machine_stopped(&made->guest, from + said + NSEC_PER_SEC + 1000);
         }
-        guests_machine_resumed(&made->guests, to);
+        guest_machine_resumed(&made->guest, to);
         for (unsigned i = 0; i < 5; i++)
             put(made, next + i * NSEC_PER_SEC, ticks_at(next + i * NSEC_PER_SEC, from, to));
         read_map("guest-g", &map);
@@ -192,11 +190,11 @@ static void short_pauses_among_few_pairs(void **state)
             uint64_t wrong = below(error);
 
             if (i == 2) {
-                guests_machine_stopped(&made->guests, from + below(length / 2));
-                guests_machine_resumed(&made->guests, from + length - below(length / 2));
+                guest_machine_stopped(&made->guest, from + below(length / 2));
+                guest_machine_resumed(&made->guest, from + length - below(length / 2));
             } else if (i == 3) {
-                guests_machine_stopped(&made->guests, next + below(length / 2));
-                guests_machine_resumed(&made->guests, next + length - below(length / 2));
+                guest_machine_stopped(&made->guest, next + below(length / 2));
+                guest_machine_resumed(&made->guest, next + length - below(length / 2));
                 ticks -= length * 2;
             }
             put_within(made, pairs[i] + (below(2) ? wrong : -wrong), ticks, error);
@@ -225,11 +223,11 @@ static void many_pauses_among_pairs(void **state)
 
     (void)state;
     put(made, begin_ns, ticks_at(begin_ns, from, to));
-    guests_machine_stopped(&made->guests, from);
-    guests_machine_resumed(&made->guests, to);
+    guest_machine_stopped(&made->guest, from);
+    guest_machine_resumed(&made->guest, to);
     for (unsigned i = 1; i <= GUEST_PAUSES_MAX; i++) {
-        guests_machine_stopped(&made->guests, to + i * 100 * MS);
-        guests_machine_resumed(&made->guests, to + i * 100 * MS + MS);
+        guest_machine_stopped(&made->guest, to + i * 100 * MS);
+        guest_machine_resumed(&made->guest, to + i * 100 * MS + MS);
     }
     put(made, end_ns, ticks_at(end_ns - GUEST_PAUSES_MAX * MS, from, to));
     read_map("guest-g", &map);
@@ -250,8 +248,8 @@ static void a_pause_before_the_end(void **state)
     (void)state;
     for (uint64_t s = 100; s <= 105; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
-    guests_machine_stopped(&made->guests, from + 3 * MS);
-    guests_machine_resumed(&made->guests, to - MS);
+    guest_machine_stopped(&made->guest, from + 3 * MS);
+    guest_machine_resumed(&made->guest, to - MS);
     guest_pause_end(&made->guest);
     read_map("guest-g", &map);
     for (uint64_t t = 100 * NSEC_PER_SEC; t < 109 * NSEC_PER_SEC; t += 7 * MS)
@@ -269,8 +267,8 @@ static void a_clock_that_goes_on_is_left_alone(void **state)
     (void)state;
     for (uint64_t s = 100; s <= 105; s++)
         put(made, s * NSEC_PER_SEC, 5000 + s * HZ);
-    guests_machine_stopped(&made->guests, 105 * NSEC_PER_SEC + MS);
-    guests_machine_resumed(&made->guests, 110 * NSEC_PER_SEC);
+    guest_machine_stopped(&made->guest, 105 * NSEC_PER_SEC + MS);
+    guest_machine_resumed(&made->guest, 110 * NSEC_PER_SEC);
     put(made, 111 * NSEC_PER_SEC, 5000 + 111 * HZ);
     assert_int_equal(made->guest.boots[0].n_pairs, 7);
     end(made);
@@ -302,8 +300,8 @@ static void a_pause_whose_end_is_before_its_begin(void **state)
     (void)state;
     for (uint64_t s = 100; s <= 105; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
-    guests_machine_stopped(&made->guests, from + 12 * MS);
-    guests_machine_resumed(&made->guests, from + 10 * MS);
+    guest_machine_stopped(&made->guest, from + 12 * MS);
+    guest_machine_resumed(&made->guest, from + 10 * MS);
     for (uint64_t s = 106; s <= 110; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
     assert_int_equal(n_paused("guest-g"), 1);
@@ -331,13 +329,13 @@ static void a_pause_that_cannot_be_placed_is_said(void **state)
         made->guest.boots[0].hz = n == 2 ? 0 : HZ;
         for (uint64_t s = n == 2 ? 104 : 100; s <= 105; s++)
             put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
-        guests_machine_stopped(&made->guests, from + MS);
+        guest_machine_stopped(&made->guest, from + MS);
         if (n > 0)
-            guests_machine_resumed(&made->guests, n == 1 ? 107 * NSEC_PER_SEC : to);
+            guest_machine_resumed(&made->guest, n == 1 ? 107 * NSEC_PER_SEC : to);
         put(made, 106 * NSEC_PER_SEC, ticks_at(106 * NSEC_PER_SEC, from, to));
         assert_int_equal(n_paused("guest-g"), 1);
         if (n == 0)
-            guests_machine_resumed(&made->guests, 106 * NSEC_PER_SEC + MS);
+            guest_machine_resumed(&made->guest, 106 * NSEC_PER_SEC + MS);
         for (uint64_t s = 108; s <= 110; s++)
             put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
         assert_int_equal(n_paused("guest-g"), n == 2 ? 1 : 2);
@@ -359,8 +357,8 @@ static void a_pair_that_is_left_out_leaves_the_pause(void **state)
     (void)state;
     for (uint64_t s = 100; s <= 105; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
-    guests_machine_stopped(&made->guests, from + MS);
-    guests_machine_resumed(&made->guests, to - MS);
+    guest_machine_stopped(&made->guest, from + MS);
+    guest_machine_resumed(&made->guest, to - MS);
     put(made, 106 * NSEC_PER_SEC, ticks_at(104 * NSEC_PER_SEC, from, to));
     assert_int_equal(n_paused("guest-g"), 0);
     put(made, 107 * NSEC_PER_SEC, ticks_at(107 * NSEC_PER_SEC, from, to));
@@ -379,8 +377,8 @@ static void a_trace_after_a_restore_keeps_its_bounds(void **state)
     (void)state;
     for (uint64_t s = 100; s <= 109; s++)
         put(made, s * NSEC_PER_SEC, s * HZ);
-    guests_machine_stopped(&made->guests, 109 * NSEC_PER_SEC + 500 * MS);
-    guests_machine_resumed(&made->guests, 110 * NSEC_PER_SEC);
+    guest_machine_stopped(&made->guest, 109 * NSEC_PER_SEC + 500 * MS);
+    guest_machine_resumed(&made->guest, 110 * NSEC_PER_SEC);
     assert_int_equal(guest_store_next_rewound(&made->guest.store, NULL), 0);
     assert_int_equal(guest_boot_begin(&made->guest), 0);
     guest_boot_copy_facts(&made->guest);
@@ -406,11 +404,11 @@ static void a_restored_clock_keeps_its_rate(void **state)
     made->guest.boots[0].hz = 0;
     for (uint64_t s = 100; s <= 109; s++)
         put(made, s * NSEC_PER_SEC, s * HZ);
-    guests_machine_stopped(&made->guests, 109 * NSEC_PER_SEC + 500 * MS);
-    guests_machine_resumed(&made->guests, 111 * NSEC_PER_SEC);
+    guest_machine_stopped(&made->guest, 109 * NSEC_PER_SEC + 500 * MS);
+    guest_machine_resumed(&made->guest, 111 * NSEC_PER_SEC);
     put(made, 112 * NSEC_PER_SEC, 112 * HZ - 1500 * MS * 2);
-    guests_machine_stopped(&made->guests, 112 * NSEC_PER_SEC + 500 * MS);
-    guests_machine_resumed(&made->guests, 113 * NSEC_PER_SEC);
+    guest_machine_stopped(&made->guest, 112 * NSEC_PER_SEC + 500 * MS);
+    guest_machine_resumed(&made->guest, 113 * NSEC_PER_SEC);
     assert_int_equal(guest_store_next_rewound(&made->guest.store, NULL), 0);
     assert_int_equal(guest_boot_begin(&made->guest), 0);
     guest_boot_copy_facts(&made->guest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/kernel/guests_clock.h"
+#include "record/kernel/guest_clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 /* How much reading KVM's files and clocks may add to the error of an exchange. */
 #define READ_ERROR_NS 5000
 
-void guests_clock_done(struct guest *guest)
+void guest_clock_done(struct guest *guest)
 {
     free(guest->clock.kvm);
     guest->clock = (struct guest_clock){0};
@@ -27,7 +27,7 @@ static pid_t find_vmm(const struct guest *guest, const char *root)
     return cid ? guest_kvm_find_cid(root, cid) : guest->peer;
 }
 
-void guests_clock_begin(struct guest *guest, char *what, size_t size)
+void guest_clock_begin(struct guest *guest, char *what, size_t size)
 {
     struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     const char *root = guest->config.kvm_root ? guest->config.kvm_root : GUEST_KVM_ROOT;
@@ -37,7 +37,7 @@ void guests_clock_begin(struct guest *guest, char *what, size_t size)
     int r;
 
     *what = '\0';
-    guests_clock_done(guest);
+    guest_clock_done(guest);
     pid = strcmp(boot->clock, "x86-tsc") == 0 ? find_vmm(guest, root) : 0;
     if (pid == 0)
         return;
@@ -50,7 +50,7 @@ void guests_clock_begin(struct guest *guest, char *what, size_t size)
         boot->by_kvm = boot->by_kvm || boot->n_pairs == 0;
         return;
     }
-    guests_clock_done(guest);
+    guest_clock_done(guest);
     /* Not worth a message if KVM's values were not asked for. */
     if (!guest->config.vmm && r != -ENOTUNIQ && r != -EBADMSG)
         return;
@@ -128,9 +128,9 @@ static int keep_exchange(struct guest *guest, const struct guest_pair *pair,
     return r < 0 ? r : keep(guest, pair);
 }
 
-int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
-                      int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
-                      size_t size)
+int guest_clock_pair(struct guest *guest, const struct guest_pair *pair,
+                     int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
+                     size_t size)
 {
     struct guest_clock *clock = &guest->clock;
     struct guest_pair after;
@@ -151,7 +151,7 @@ int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
                  "KVM's values of its clock do not match the agent's; using message exchanges "
                  "instead");
         r = keep_exchange(guest, pair, keep);
-        guests_clock_done(guest);
+        guest_clock_done(guest);
         return r;
     }
     if (r < 0)
@@ -160,27 +160,27 @@ int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
     r = clock->before_kept ? 0 : keep(guest, &clock->before);
     clock->before = after;
     clock->before_kept = true;
-    clock->next = after.host_ns + GUESTS_CLOCK_INTERVAL_NS;
+    clock->next = after.host_ns + GUEST_CLOCK_INTERVAL_NS;
     return r < 0 ? r : keep(guest, &after);
 }
 
-uint64_t guests_clock_due(const struct guest *guest)
+uint64_t guest_clock_due(const struct guest *guest)
 {
     /* Values that no exchange has confirmed yet are not used. */
     return guest->ended || !guest->clock.kvm || !guest->clock.before_kept ? UINT64_MAX
                                                                           : guest->clock.next;
 }
 
-int guests_clock_step(struct guest *guest, uint64_t now,
-                      int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
-                      size_t size)
+int guest_clock_step(struct guest *guest, uint64_t now,
+                     int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
+                     size_t size)
 {
     struct guest_pair pair;
 
     *what = '\0';
-    if (now < guests_clock_due(guest))
+    if (now < guest_clock_due(guest))
         return 0;
-    guest->clock.next = now + GUESTS_CLOCK_INTERVAL_NS;
+    guest->clock.next = now + GUEST_CLOCK_INTERVAL_NS;
     if (make_pair(guest, &pair, what, size) <= 0)
         return 0;
     guest->clock.before = pair;

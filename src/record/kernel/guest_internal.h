@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Functions shared by the files that implement record/kernel/guests.h. Inside of this layer. */
+/* Functions shared by the files that implement record/kernel/guest.h. Inside of this layer. */
 
 #include "base/clock_ns.h"
-#include "record/kernel/guests.h"
+#include "record/kernel/guest.h"
 
 /* Why no agent has answered, where the port's socket serves another client. */
 #define GUEST_TAKEN "another collector is connected to its port, which serves one at a time"
@@ -17,7 +17,7 @@
 
 /* Prints a message about GUEST. If many were printed lately, it is counted instead, and the count is printed with the next
  * one, or at the end. */
-void guest_report(const struct guests *guests, struct guest *guest, const char *what);
+void guest_report(struct guest *guest, const char *what);
 /* Ends the recording of GUEST; with an ERROR that is negative, WHAT says what went wrong. Does nothing if it has ended. */
 void guest_end(struct guest *guest, int error, const char *what);
 /* Makes the file for the pages of CPU 0, so that a trace without events can be read. -errno with ERROR. */
@@ -25,20 +25,20 @@ int guest_make_first_file(struct guest *guest, struct error *error);
 
 /* The guest has rebooted: ends the trace of its boot and begins that of the next (guest_reboot.c). -E2BIG: more boots than
  * a trace has sources for; -errno. With ERROR. */
-int guest_reboot(struct guests *guests, struct guest *guest, struct error *error);
+int guest_reboot(struct guest *guest, struct error *error);
 /* The same when its state went back to an earlier one: files and facts of the kernel are the same. */
-int guest_rewind(struct guests *guests, struct guest *guest, struct error *error);
+int guest_rewind(struct guest *guest, struct error *error);
 
 /* Handles packets of the guest's child (child_messages.c). */
-void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now);
+void guest_read_messages(struct guest *guest, uint64_t now);
 /* Keeps a pair of the guest's clock and the host's, of KVM's values, if one is due. */
-void guest_read_kvm(struct guests *guests, struct guest *guest, uint64_t now);
+void guest_read_kvm(struct guest *guest, uint64_t now);
 /* Nothing can be sent to the child: it has exited. Its last packets, which may say why, are handled first. */
-void guest_read_last_messages(struct guests *guests, struct guest *guest);
+void guest_read_last_messages(struct guest *guest);
 
-/* Makes the connections that are due, and ends guests that did not come back in time (agent_connection.c). */
-void guests_reconnect(struct guests *guests, uint64_t now);
+/* Makes the connection if it is due, and ends a guest that did not come back in time (agent_connection.c). */
+void guest_reconnect(struct guest *guest, uint64_t now);
 /* connect() has completed, or failed. -errno: nothing can be sent to the guest's child. */
-int guest_connected(struct guests *guests, struct guest *guest, uint64_t now);
-/* When guests_reconnect() has something to do. UINT64_MAX: never. */
-uint64_t guests_next_retry(const struct guests *guests);
+int guest_connected(struct guest *guest, uint64_t now);
+/* When guest_reconnect() has something to do. UINT64_MAX: never. */
+uint64_t guest_next_retry(const struct guest *guest);

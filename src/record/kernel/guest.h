@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Records the kernels of guests, each by a confined child of its own (record/kernel/guest_child.h), into directories of one
- * trace directory. A connection that is lost is made again. */
+/* Records the kernel of a guest, or of this machine, by a confined child (record/kernel/guest_child.h), into directories of a
+ * trace directory, one for each boot. A connection that is lost is made again. Its recorder is record/kernel/kernel_recorder.h. */
 
-#include <poll.h>
 #include <sys/types.h>
 
 #include "record/kernel/endpoint.h"
@@ -14,6 +13,7 @@
 #include "record/kernel/guest_store.h"
 #include "record/kernel/live_stream.h"
 #include "record/kernel/virtio_trace.h"
+#include "record/recorder.h"
 #include "tracedir/manifest.h"
 
 /* A guest as the user named it, or this machine's kernel, which is recorded in the same way. Strings are borrowed. */
@@ -31,8 +31,7 @@ struct guest_config {
     unsigned cpus;                  /* of virtio-trace; 0: as many as there are ports */
     /* The process of the virtual machine, for KVM's values of its clock; 0: the one that made the socket of its port. */
     pid_t vmm;
-    unsigned
-        n_guests; /* in the recording, which share its limits; 0: those that are opened with this one */
+    unsigned n_guests; /* in the recording, which share its limits; 0: this one alone */
     /* This machine's kernel: the directory is called NAME, the layer is "host", and the clock is "mono". */
     bool is_host;
     pid_t agent;     /* … whose agent is this process; 0: not known */
@@ -65,9 +64,10 @@ enum guest_connection {
     CONNECTION_GIVEN,   /* the child has it */
 };
 
+/* A kernel while it is recorded: of a guest, or of this machine (config.is_host). */
 struct guest {
     struct guest_config config;
-    struct trace_config trace;
+    struct trace_config trace; /* with `max_size` of its files, 0: any */
     struct guest_store store;
     struct virtio_trace_guest virtio; /* of config.virtio_trace, which has no child */
     pid_t pid;                        /* 0: its child has ended */
@@ -99,7 +99,7 @@ struct guest {
     struct live_stream live; /* of a guest without a child */
     pid_t peer;              /* at the other end of its port's socket; 0: not known */
     struct guest_pauses pauses;
-    struct guest_clock { /* record/kernel/guests_clock.h */
+    struct guest_clock { /* record/kernel/guest_clock.h */
         char *kvm;       /* the directory with KVM's values of its TSC; NULL: none */
         struct guest_tsc tsc;
         struct guest_pair before; /* the latest pair made of them */
@@ -113,32 +113,25 @@ struct guest {
     unsigned messages_left;
     uint64_t messages_next; /* ns: when it is one more */
     uint64_t unprinted;     /* messages since the last one that was printed */
-};
-
-struct guests {
-    int dir; /* borrowed; -1: nothing is kept */
-    struct guest *guests;
-    unsigned n;
-    uint64_t max_size;
     bool stopping;
-    bool written; /* the manifest is up to date */
     uint64_t
-        stop_by; /* ns: until then a guest that is not connected may come back, when all are stopped */
-    uint64_t wake_by; /* ns: when the last poll was to end at the latest */
-    uint64_t sizes_next;
-    /* Prints a message about a guest. May be NULL. */
+        stop_by; /* ns: until then a guest that is not connected may come back, when it is stopped */
+    uint64_t wake_by;   /* ns: when the last poll was to end at the latest */
+    uint64_t size_next; /* ns: when the size of its files is looked at again */
+    bool written;       /* the manifest is up to date */
+    /* Prints a message about it. May be NULL. */
     void (*report)(void *userdata, const char *guest, const char *what);
-    /* The same of a guest whose agent has not answered for some seconds. */
+    /* The same if its agent has not answered for some seconds. */
     void (*hint)(void *userdata, const char *guest, const char *what);
     void *userdata;
 };
 
-/* Starts a child for each of N guests, which writes into directories of its own in DIR (borrowed; -1: nothing is kept).
- * PLANS are borrowed. MAX_SIZE: of one guest's files, 0: any. The caller has one thread, writes the manifest whenever
- * `written` is false, and then sets it. -EMFILE if this process may not open as many files as the guests need, or
- * another -errno, with ERROR. */
-int guests_join(int dir, uint64_t max_size, const struct guest_config *configs, unsigned n,
-                struct guests *ret_guests, struct error *error);
+/* Starts a child for the guest of CONFIG (borrowed), which writes into directories of its own in DIR (borrowed; -1: nothing is
+ * kept). MAX_SIZE: of its files, 0: any. GUEST may not be moved. The caller has one thread, writes the manifest whenever `written` is
+ * false, and then sets it. -EMFILE if this process may not open as many files as the guests of the recording need, or another -errno,
+ * with ERROR; the guest then has ended, and need not be closed. */
+int guest_open(int dir, uint64_t max_size, const struct guest_config *config, struct guest *guest,
+               struct error *error);
 /* Events that are not in the trace of GUEST because its kernel's buffers or the trace had no room. */
 uint64_t guest_lost(const struct guest *guest);
 /* Whether pages that GUEST sent are not in the trace; if so, BUF says why. */
@@ -150,28 +143,24 @@ bool guest_is_away(const struct guest *guest);
 bool guest_loss_text(const struct guest *guest, uint64_t now, char *buf, size_t size);
 /* Whether nothing ever came from GUEST. */
 bool guest_is_silent(const struct guest *guest);
-/* Removes the directories of guests from which nothing came. All have ended. */
-void guests_remove_silent(struct guests *guests);
-/* Ends the guests that have not ended. All that is known of them is final. */
-void guests_end(struct guests *guests);
+/* Ends GUEST, if it has not ended. All that is known of it is final. */
+void guest_end_early(struct guest *guest);
 /* The same, with the error of a guest that was traced, and of one from which nothing came. */
-void guests_end_because(struct guests *guests, const char *traced, const char *silent);
-/* Ends the guests that have not ended, and frees all. */
-void guests_close(struct guests *guests);
+void guest_end_because(struct guest *guest, const char *traced, const char *silent);
+/* Ends GUEST, if it has not ended, and frees all. */
+void guest_close(struct guest *guest);
 
-/* How many descriptors guests_poll() needs room for, at most. */
-unsigned guests_poll_size(const struct guests *guests);
-/* Makes the connections that are due, fills FDS with what to poll, and returns how many that are. *RET_UNTIL: when the
- * poll has to end (CLOCK_MONOTONIC, ns; UINT64_MAX: never; 0: all guests have ended). */
-unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, uint64_t *ret_until);
-/* Handles what poll() found in all of FDS. 1: there is more to come; 0: all guests have ended. */
-int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now);
-/* Whether a guest has a connection: to its agent, or to QEMU's socket, whether or not an agent is at its other end. */
-bool guests_are_connected(const struct guests *guests);
-/* Has the agents send what was recorded until now. guests_serve() goes on with it. */
-void guests_flush(struct guests *guests);
-/* Whether it is in the files, of all that can send it now: guests that are connected, not paused, and whose agent is not
- * too old. One of the virtio-trace protocol cannot be asked. */
-bool guests_are_flushed(const struct guests *guests);
-/* Stops the tracing. What the agents still have is read. */
-void guests_stop(struct guests *guests);
+/* Makes the connection if it is due, and adds what GUEST waits for to WAIT: time 0 if it has ended. */
+void guest_poll(struct guest *guest, struct recorder_wait *wait, uint64_t now);
+/* Handles what poll() found in FDS, which are what guest_poll() added; GUEST has not ended. 1: there is more to come; 0: it has
+ * ended. */
+int guest_serve(struct guest *guest, const struct pollfd *fds, uint64_t now);
+/* Whether it has a connection: to its agent, or to QEMU's socket, whether or not an agent is at its other end. */
+bool guest_is_connected(const struct guest *guest);
+/* Has the agent send what was recorded until now. guest_serve() goes on with it. */
+void guest_flush(struct guest *guest);
+/* Whether it is in the files, if the guest can send it now: it is connected, not paused, and its agent is not too old. An agent of
+ * the virtio-trace protocol cannot be asked. */
+bool guest_is_flushed(const struct guest *guest);
+/* Stops the tracing. What the agent still has is read. */
+void guest_stop(struct guest *guest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/kernel/guest_recorder.h"
+#include "record/kernel/kernel_recorder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,41 +7,45 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_manifest.h"
+#include "record/kernel/guest_manifest.h"
 #include "record/kernel/host_agent.h"
 #include "record/recording.h"
 
 /* For this machine's agent to send the rest after it was stopped. Guests have limits of their own (record/kernel/agent_connection.c). */
 #define HOST_STOP_TIMEOUT_NS (10 * NSEC_PER_SEC)
 
-struct guest_recorder {
+struct kernel_recorder {
     struct recorder recorder;
-    struct guest_recorder_settings settings;
+    struct kernel_recorder_settings settings;
     struct guest_config config;
-    struct guests guests; /* n 0: it is not recorded */
+    struct guest guest; /* it has ended, without a boot, where it is not recorded */
     struct host_agent agent;
     uint64_t stop_by; /* of this machine's; 0: it is not stopped */
     bool is_hurried;
     struct recorder *machine;  /* of a guest that is led; NULL: it has not joined */
     bool was_away, was_silent; /* as the machine was last woken for */
     bool has_machine_ended;
-    struct pollfd *fds; /* room for what poll() asks for */
-    unsigned n_fds;
 };
 
-static struct guest_recorder *self_of(struct recorder *recorder)
+static struct kernel_recorder *self_of(struct recorder *recorder)
 {
-    return container_of(recorder, struct guest_recorder, recorder);
+    return container_of(recorder, struct kernel_recorder, recorder);
 }
 
-static const struct guest_recorder *const_self_of(const struct recorder *recorder)
+static const struct kernel_recorder *const_self_of(const struct recorder *recorder)
 {
-    return const_container_of(recorder, struct guest_recorder, recorder);
+    return const_container_of(recorder, struct kernel_recorder, recorder);
 }
 
-static void read_stderr(struct guest_recorder *self)
+/* Whether the guest was started. */
+static bool is_open(const struct kernel_recorder *self)
 {
-    const struct guest *guest = guest_recorder_guest(&self->recorder);
+    return self->guest.n_boots > 0;
+}
+
+static void read_stderr(struct kernel_recorder *self)
+{
+    const struct guest *guest = kernel_recorder_guest(&self->recorder);
     char line[256];
 
     while (self->agent.log_fd >= 0 && host_agent_read_line(&self->agent, line, sizeof line) > 0) {
@@ -54,7 +58,7 @@ static void read_stderr(struct guest_recorder *self)
 }
 
 /* This machine's kernel cannot be traced. WHY is used if its agent printed nothing. */
-static int fail(struct guest_recorder *self, struct error *why, struct error *error)
+static int fail(struct kernel_recorder *self, struct error *why, struct error *error)
 {
     host_agent_explain(&self->agent, why);
     /* The agent runs, and refuses what it was asked for, such as a misspelt event. */
@@ -68,7 +72,7 @@ static void report(void *userdata, const char *guest, const char *what)
     recorder_report(userdata, "%s: %s", guest, what);
 }
 
-static uint64_t max_size(const struct guest_recorder *self)
+static uint64_t max_size(const struct kernel_recorder *self)
 {
     uint64_t given = recording_settings(self->recorder.recording)->max_size;
 
@@ -80,7 +84,7 @@ static uint64_t max_size(const struct guest_recorder *self)
 
 static int start(struct recorder *recorder, struct error *error)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
     struct recording *recording = recorder->recording;
     struct error why = {0};
     int r;
@@ -100,13 +104,12 @@ static int start(struct recorder *recorder, struct error *error)
         self->config.agent = self->agent.pid;
         (void)registry_put_agent(recording_registry_entry(recording), self->agent.pid);
     }
-    r = guests_join(recording_dir(recording), max_size(self), &self->config, 1, &self->guests,
-                    error);
+    r = guest_open(recording_dir(recording), max_size(self), &self->config, &self->guest, error);
     /* Messages of this machine's agent come by its standard error instead. */
     if (r >= 0 && !self->settings.agent) {
-        self->guests.report = self->settings.is_led ? NULL : report;
-        self->guests.hint = report;
-        self->guests.userdata = recorder;
+        self->guest.report = self->settings.is_led ? NULL : report;
+        self->guest.hint = report;
+        self->guest.userdata = recorder;
     }
     return r;
 }
@@ -114,56 +117,40 @@ static int start(struct recorder *recorder, struct error *error)
 /* The agent of a guest may be started at any time later. */
 static bool is_ready(const struct recorder *recorder)
 {
-    const struct guest_recorder *self = const_self_of(recorder);
+    const struct kernel_recorder *self = const_self_of(recorder);
 
-    return !self->settings.agent || self->guests.n == 0 || self->guests.guests[0].was_running ||
-           self->guests.guests[0].ended;
+    return !self->settings.agent || self->guest.was_running || self->guest.ended;
 }
 
 static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 {
-    struct guest_recorder *self = self_of(recorder);
-    unsigned n = guests_poll_size(&self->guests);
-    uint64_t until;
+    struct kernel_recorder *self = self_of(recorder);
 
-    if (self->guests.n == 0) {
+    if (!is_open(self)) {
         recorder_wait_until(wait, 0);
         return;
     }
-    if (n > self->n_fds) {
-        struct pollfd *bigger = realloc(self->fds, n * sizeof *bigger);
-
-        if (!bigger) {
-            wait->failed = true;
-            return;
-        }
-        self->fds = bigger;
-        self->n_fds = n;
-    }
-    n = guests_poll(&self->guests, self->fds, clock_ns(CLOCK_MONOTONIC), &until);
-    for (unsigned i = 0; i < n; i++)
-        recorder_wait_fd(wait, self->fds[i].fd, self->fds[i].events);
+    guest_poll(&self->guest, wait, clock_ns(CLOCK_MONOTONIC));
     /* Until it is ready, what it prints is kept for fail(). */
     recorder_wait_fd(wait, is_ready(recorder) ? self->agent.log_fd : -1, POLLIN);
-    recorder_wait_until(wait, until);
 }
 
-static void note_change(struct guest_recorder *self)
+static void note_change(struct kernel_recorder *self)
 {
-    if (self->guests.written)
+    if (self->guest.written)
         return;
-    self->guests.written = true;
+    self->guest.written = true;
     recorder_changed(&self->recorder);
 }
 
 /* The machine may have waited for it. */
-static void wake_machine(struct guest_recorder *self)
+static void wake_machine(struct kernel_recorder *self)
 {
-    bool is_away = guest_recorder_is_away(&self->recorder);
-    bool is_silent = guest_recorder_is_silent(&self->recorder);
+    bool is_away = kernel_recorder_is_away(&self->recorder);
+    bool is_silent = kernel_recorder_is_silent(&self->recorder);
 
     if (self->machine && ((is_away && !self->was_away) || (is_silent && !self->was_silent) ||
-                          guest_recorder_has_ended(&self->recorder)))
+                          kernel_recorder_has_ended(&self->recorder)))
         recorder_wake(self->machine);
     self->was_away = is_away;
     self->was_silent = is_silent;
@@ -171,7 +158,7 @@ static void wake_machine(struct guest_recorder *self)
 
 /* Reports at once why a guest has ended that others are recorded beside, such as that its agent refuses an event. This machine's
  * agent prints that itself. */
-static void report_end(struct guest_recorder *self, const struct guest *guest)
+static void report_end(struct kernel_recorder *self, const struct guest *guest)
 {
     struct recorder *recorder = &self->recorder;
 
@@ -185,14 +172,14 @@ static void report_end(struct guest_recorder *self, const struct guest *guest)
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
                 struct error *error)
 {
-    struct guest_recorder *self = self_of(recorder);
-    const struct guest *guest = guest_recorder_guest(recorder);
+    struct kernel_recorder *self = self_of(recorder);
+    const struct guest *guest = kernel_recorder_guest(recorder);
     int r;
 
     if (!guest)
         return 0;
     /* The machine's recorder may have ended it after the poll, or joined it. */
-    r = n == 0 || guest->ended ? !guest->ended : guests_serve(&self->guests, fds, now);
+    r = n == 0 || guest->ended ? !guest->ended : guest_serve(&self->guest, fds, now);
     wake_machine(self);
     if (self->settings.agent && !guest->was_running && guest->ended && guest->error < 0) {
         struct error why = {.code = guest->error};
@@ -209,11 +196,11 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
 
 static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
 
     if (self->settings.is_led) /* the machine's recorder is asked, too */
         return UINT64_MAX;
-    guests_stop(&self->guests);
+    guest_stop(&self->guest);
     if (!self->settings.agent) {
         self->is_hurried = stop->urgency >= RECORDER_STOP_NOW;
         return UINT64_MAX;
@@ -227,17 +214,17 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
 static void flush(struct recorder *recorder, uint64_t now)
 {
     (void)now;
-    guests_flush(&self_of(recorder)->guests);
+    guest_flush(&self_of(recorder)->guest);
 }
 
 static bool is_flushed(const struct recorder *recorder)
 {
-    return guests_are_flushed(&const_self_of(recorder)->guests);
+    return guest_is_flushed(&const_self_of(recorder)->guest);
 }
 
 static const char *missing_reason(const struct recorder *recorder)
 {
-    return guests_are_paused(&const_self_of(recorder)->guests)
+    return guest_is_paused(&const_self_of(recorder)->guest)
                ? "the latest events may be missing: its machine is paused, and its agent cannot "
                  "send them"
                : NULL;
@@ -245,35 +232,37 @@ static const char *missing_reason(const struct recorder *recorder)
 
 static int finish(struct recorder *recorder, struct error *error)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
 
     (void)error;
-    guests_end(&self->guests);
+    guest_end_early(&self->guest);
     wake_machine(self);
     read_stderr(self);
-    if (self->settings.is_optional)
-        guests_remove_silent(&self->guests);
+    if (self->settings.is_optional && guest_is_silent(&self->guest))
+        guest_store_remove(&self->guest.store);
     return 0;
 }
 
 static int sources(const struct recorder *recorder, struct arena *arena,
                    struct recorder_sources *ret)
 {
-    const struct guest_recorder *self = const_self_of(recorder);
+    const struct kernel_recorder *self = const_self_of(recorder);
     bool complete = recorder->state == RECORDER_FINISHED;
     bool has_all_ended = complete && !recorder_has_ended_early(recorder);
     /* While this machine's agent starts, nothing else may be recorded yet. */
-    enum guests_silent silent = !self->settings.is_optional ? GUESTS_SILENT_AS_OTHERS
-                                : self->settings.agent || has_all_ended
-                                    ? GUESTS_SILENT_LEFT_OUT
-                                    : GUESTS_SILENT_WITHOUT_EVENTS;
+    enum guest_silent silent = !self->settings.is_optional ? GUEST_SILENT_AS_OTHERS
+                               : self->settings.agent || has_all_ended
+                                   ? GUEST_SILENT_LEFT_OUT
+                                   : GUEST_SILENT_WITHOUT_EVENTS;
 
-    return guests_put_sources(&self->guests, complete, silent, arena, &ret->items, &ret->n);
+    return is_open(self)
+               ? guest_put_sources(&self->guest, complete, silent, arena, &ret->items, &ret->n)
+               : 0;
 }
 
 static void stats(const struct recorder *recorder, struct recorder_stats *ret)
 {
-    const struct guest *guest = guest_recorder_guest(recorder);
+    const struct guest *guest = kernel_recorder_guest(recorder);
 
     *ret = (struct recorder_stats){0};
     if (guest)
@@ -283,20 +272,19 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
 
 static void discard(struct recorder *recorder)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
 
-    for (unsigned i = 0; i < self->guests.n; i++)
-        guest_store_discard(&self->guests.guests[i].store);
+    if (is_open(self))
+        guest_store_discard(&self->guest.store);
 }
 
 static void free_recorder(struct recorder *recorder)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
 
-    if (self->guests.n > 0)
-        guests_close(&self->guests);
+    if (is_open(self))
+        guest_close(&self->guest);
     host_agent_done(&self->agent);
-    free(self->fds);
     free(self);
 }
 
@@ -316,9 +304,9 @@ static const struct recorder_ops ops = {
     .free = free_recorder,
 };
 
-int guest_recorder_new(const struct guest_recorder_settings *settings, struct recorder **ret)
+int kernel_recorder_new(const struct kernel_recorder_settings *settings, struct recorder **ret)
 {
-    struct guest_recorder *self = calloc(1, sizeof *self);
+    struct kernel_recorder *self = calloc(1, sizeof *self);
 
     if (!self)
         return -ENOMEM;
@@ -327,21 +315,22 @@ int guest_recorder_new(const struct guest_recorder_settings *settings, struct re
     self->recorder.is_primary = settings->is_primary;
     self->settings = *settings;
     self->agent.log_fd = -1;
+    self->guest.ended = true;
     *ret = &self->recorder;
     return 0;
 }
 
-const struct guest *guest_recorder_guest(const struct recorder *recorder)
+const struct guest *kernel_recorder_guest(const struct recorder *recorder)
 {
-    const struct guest_recorder *self = const_self_of(recorder);
+    const struct kernel_recorder *self = const_self_of(recorder);
 
-    return self->guests.n > 0 ? &self->guests.guests[0] : NULL;
+    return is_open(self) ? &self->guest : NULL;
 }
 
-int guest_recorder_join(struct recorder *recorder, struct recorder *machine, const char *port,
-                        struct error *error)
+int kernel_recorder_join(struct recorder *recorder, struct recorder *machine, const char *port,
+                         struct error *error)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
     struct guest_endpoint *endpoint = &self->settings.config.endpoint;
     int r = guest_endpoint_parse(ENDPOINT_PORT, port, endpoint, error);
 
@@ -353,60 +342,64 @@ int guest_recorder_join(struct recorder *recorder, struct recorder *machine, con
     return recording_start(recorder, error);
 }
 
-void guest_recorder_machine_stopped(struct recorder *recorder, uint64_t ns)
+void kernel_recorder_machine_stopped(struct recorder *recorder, uint64_t ns)
 {
-    guests_machine_stopped(&self_of(recorder)->guests, ns);
+    guest_machine_stopped(&self_of(recorder)->guest, ns);
 }
 
-void guest_recorder_machine_resumed(struct recorder *recorder, uint64_t ns)
+void kernel_recorder_machine_resumed(struct recorder *recorder, uint64_t ns)
 {
-    guests_machine_resumed(&self_of(recorder)->guests, ns);
+    guest_machine_resumed(&self_of(recorder)->guest, ns);
 }
 
-void guest_recorder_machine_came(struct recorder *recorder, uint64_t ns)
+void kernel_recorder_machine_came(struct recorder *recorder, uint64_t ns)
 {
-    guests_machine_came(&self_of(recorder)->guests, ns);
+    struct kernel_recorder *self = self_of(recorder);
+
+    if (is_open(self))
+        guest_machine_came(&self->guest, ns);
 }
 
-void guest_recorder_machine_left(struct recorder *recorder, uint64_t ns)
+void kernel_recorder_machine_left(struct recorder *recorder, uint64_t ns)
 {
-    guests_machine_left(&self_of(recorder)->guests, ns);
+    struct kernel_recorder *self = self_of(recorder);
+
+    if (is_open(self))
+        guest_machine_left(&self->guest, ns);
 }
 
-void guest_recorder_agent_closed(struct recorder *recorder)
+void kernel_recorder_agent_closed(struct recorder *recorder)
 {
-    guests_agent_closed(&self_of(recorder)->guests);
+    guest_agent_closed(&self_of(recorder)->guest);
 }
 
-void guest_recorder_stop(struct recorder *recorder)
+void kernel_recorder_stop(struct recorder *recorder)
 {
-    guests_stop(&self_of(recorder)->guests);
+    guest_stop(&self_of(recorder)->guest);
 }
 
-void guest_recorder_end(struct recorder *recorder, const char *traced, const char *silent)
+void kernel_recorder_end(struct recorder *recorder, const char *traced, const char *silent)
 {
-    struct guest_recorder *self = self_of(recorder);
+    struct kernel_recorder *self = self_of(recorder);
 
     self->has_machine_ended = true;
-    guests_end_because(&self->guests, traced, silent);
+    guest_end_because(&self->guest, traced, silent);
     recorder_wake(recorder);
 }
 
-bool guest_recorder_is_away(const struct recorder *recorder)
+bool kernel_recorder_is_away(const struct recorder *recorder)
 {
-    return !guests_are_connected(&const_self_of(recorder)->guests);
+    return !guest_is_connected(&const_self_of(recorder)->guest);
 }
 
-bool guest_recorder_is_silent(const struct recorder *recorder)
+bool kernel_recorder_is_silent(const struct recorder *recorder)
 {
-    const struct guest *guest = guest_recorder_guest(recorder);
+    const struct guest *guest = kernel_recorder_guest(recorder);
 
     return guest && guest->was_running && !guest->closed_at && guest->progress.is_silent;
 }
 
-bool guest_recorder_has_ended(const struct recorder *recorder)
+bool kernel_recorder_has_ended(const struct recorder *recorder)
 {
-    const struct guest *guest = guest_recorder_guest(recorder);
-
-    return !guest || guest->ended;
+    return const_self_of(recorder)->guest.ended;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/kernel/guests_manifest.h"
+#include "record/kernel/guest_manifest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,38 +127,24 @@ static void fill_silent(const struct guest *guest, struct entry *entry,
     source->lost_known = false;
 }
 
-int guests_put_sources(const struct guests *guests, bool complete, enum guests_silent silent,
-                       struct arena *arena, struct manifest_source **ret, unsigned *ret_n)
+int guest_put_sources(const struct guest *guest, bool complete, enum guest_silent silent,
+                      struct arena *arena, struct manifest_source **ret, unsigned *ret_n)
 {
-    struct manifest_source *sources;
-    struct entry *entries;
-    unsigned n = 0;
+    struct entry *entries = arena_alloc(arena, guest->n_boots * sizeof *entries);
+    struct manifest_source *sources = arena_alloc(arena, guest->n_boots * sizeof *sources);
+    bool is_silent = silent != GUEST_SILENT_AS_OTHERS && guest_is_silent(guest);
+    unsigned n = guest->n_boots;
 
-    for (unsigned i = 0; i < guests->n; i++)
-        n += guests->guests[i].n_boots;
-    entries = arena_alloc(arena, (n + 1) * sizeof *entries);
-    sources = arena_alloc(arena, (n + 1) * sizeof *sources);
-    if (!entries || !sources)
+    if (!entries || !sources || list_filters(guest, arena, &entries[0]) < 0)
         return -ENOMEM;
-    n = 0;
-    for (unsigned i = 0; i < guests->n; i++) {
-        const struct guest *guest = &guests->guests[i];
-        struct entry *first = &entries[n];
-
-        if (list_filters(guest, arena, first) < 0)
-            return -ENOMEM;
-        if (silent != GUESTS_SILENT_AS_OTHERS && guest_is_silent(guest)) {
-            if (silent == GUESTS_SILENT_WITHOUT_EVENTS) {
-                fill_silent(guest, &entries[n], &sources[n]);
-                n++;
-            }
-            continue;
-        }
-        for (unsigned j = 0; j < guest->n_boots; j++, n++) {
-            entries[n].filters = first->filters;
-            entries[n].n_filters = first->n_filters;
-            fill(guest, j, complete, &entries[n], &sources[n]);
-        }
+    for (unsigned i = 0; i < n && !is_silent; i++) {
+        entries[i].filters = entries[0].filters;
+        entries[i].n_filters = entries[0].n_filters;
+        fill(guest, i, complete, &entries[i], &sources[i]);
+    }
+    if (is_silent) {
+        n = silent == GUEST_SILENT_WITHOUT_EVENTS;
+        fill_silent(guest, &entries[0], &sources[0]);
     }
     *ret = sources;
     *ret_n = n;

@@ -16,10 +16,10 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
-#include "record/kernel/guests_internal.h"
-#include "record/kernel/guests_manifest.h"
+#include "record/kernel/guest_internal.h"
+#include "record/kernel/guest_manifest.h"
 
-/* Two guests, of which one's confined process is taken over by what its guest sent: a process of the test's stands in its
+/* Two guests of a recording, of which one's confined process is taken over by what its guest sent: a process of the test's stands in its
  * place, and sends to the collector what it likes. The collector ends that guest or bears it, keeps nothing of it open,
  * and goes on with the other one. */
 
@@ -394,35 +394,53 @@ static void remove_all(const char *path)
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): our own name */
 }
 
-/* Waits until one of GUESTS has something to do, and does it. One of them at least has not ended. */
-static void serve_once(struct guests *guests)
+/* Waits until one of both GUESTS has something to do, and does it. One of them at least has not ended. */
+static void serve_once(struct guest guests[static 2])
 {
-    struct pollfd fds[4];
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), until;
-    unsigned n;
+    struct recorder_wait wait = {.until = UINT64_MAX};
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    unsigned n_first;
 
-    assert_true(guests_poll_size(guests) <= ARRAY_SIZE(fds));
-    n = guests_poll(guests, fds, now, &until);
-    assert_true(until > 0);
-    assert_true(poll(fds, n, until > now ? (int)MIN((until - now) / 1000000 + 1, 1000u) : 0) >= 0);
-    assert_int_equal(guests_serve(guests, fds, clock_ns(CLOCK_MONOTONIC)), 1);
+    guest_poll(&guests[0], &wait, now);
+    n_first = wait.n;
+    guest_poll(&guests[1], &wait, now);
+    assert_false(wait.failed || (guests[0].ended && guests[1].ended));
+    assert_true(poll(wait.fds, wait.n,
+                     wait.until > now ? (int)MIN((wait.until - now) / 1000000 + 1, 1000u) : 0) >=
+                0);
+    for (unsigned i = 0; i < 2; i++) {
+        int r = guests[i].ended ? 0
+                                : guest_serve(&guests[i], wait.fds + (i == 0 ? 0 : n_first),
+                                              clock_ns(CLOCK_MONOTONIC));
+
+        assert_int_equal(r, !guests[i].ended);
+    }
+    free(wait.fds);
 }
 
 /* As the recording does that they are a part of. */
-static void write_manifest(struct guests *guests, const char *path, bool complete)
+static void write_manifest(struct guest guests[static 2], const char *path, bool complete)
 {
     struct manifest manifest = {0};
-    struct manifest_source *sources;
+    struct manifest_source *of_guest, *sources = NULL;
     struct error error = {0};
+    unsigned n;
 
-    assert_int_equal(guests_put_sources(guests, complete, GUESTS_SILENT_AS_OTHERS, &manifest.arena,
-                                        &sources, &manifest.n_sources),
-                     0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(guest_put_sources(&guests[i], complete, GUEST_SILENT_AS_OTHERS,
+                                           &manifest.arena, &of_guest, &n),
+                         0);
+        sources = realloc(sources, (manifest.n_sources + n) * sizeof *sources);
+        assert_non_null(sources);
+        memcpy(&sources[manifest.n_sources], of_guest, n * sizeof *sources);
+        manifest.n_sources += n;
+        guests[i].written = true;
+    }
     manifest.sources = sources;
     if (manifest_write(path, &manifest, &error) < 0)
         fail_msg("%s", error.what);
     manifest_done(&manifest);
-    guests->written = true;
+    free(sources);
 }
 
 static void try_attack(const struct attack *attack)
@@ -432,7 +450,7 @@ static void try_attack(const struct attack *attack)
     struct guest_config configs[2] = {{.name = "bad", .trace = &trace},
                                       {.name = "good", .trace = &trace}};
     unsigned open_before = count_open(), most_open = 0;
-    struct guests guests;
+    struct guest guests[2];
     struct stat st;
     int listener, dir;
 
@@ -445,27 +463,29 @@ static void try_attack(const struct attack *attack)
     assert_int_equal(mkdir(path, 0755), 0);
     dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(dir >= 0);
-    assert_int_equal(guests_join(dir, 0, configs, 2, &guests, NULL), 0);
-    guests.guests[0].store.files_size = GUEST_FILES_SIZE_MAX - ROOM_LEFT;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_open(dir, 0, &configs[i], &guests[i], NULL), 0);
+    guests[0].store.files_size = GUEST_FILES_SIZE_MAX - ROOM_LEFT;
     n_messages = 0;
-    guests.report = count_message;
-    take_over(&guests.guests[0], attack->act);
-    while (!guests.guests[0].ended) {
-        serve_once(&guests);
-        if (!guests.written)
-            write_manifest(&guests, path, false);
+    guests[0].report = guests[1].report = count_message;
+    take_over(&guests[0], attack->act);
+    while (!guests[0].ended) {
+        serve_once(guests);
+        if (!guests[0].written || !guests[1].written)
+            write_manifest(guests, path, false);
         most_open = MAX(most_open, count_open());
     }
-    if (attack->is_error != (guests.guests[0].error < 0))
-        fail_msg("%s: ended with %d: %s", attack->name, guests.guests[0].error,
-                 guests.guests[0].what);
-    assert_false(guests.guests[1].ended);
+    if (attack->is_error != (guests[0].error < 0))
+        fail_msg("%s: ended with %d: %s", attack->name, guests[0].error, guests[0].what);
+    assert_false(guests[1].ended);
     assert_true(most_open < open_before + 40);
     if (n_messages > 140)
         fail_msg("%s: %u messages", attack->name, n_messages);
-    guests_end(&guests);
-    write_manifest(&guests, path, true);
-    guests_close(&guests);
+    for (unsigned i = 0; i < 2; i++)
+        guest_end_early(&guests[i]);
+    write_manifest(guests, path, true);
+    for (unsigned i = 0; i < 2; i++)
+        guest_close(&guests[i]);
     close(dir);
     close(listener);
     assert_int_equal(count_open(), open_before);
@@ -489,13 +509,24 @@ static void answer_flushes(int channel)
     pause();
 }
 
+static void flush_both(struct guest guests[static 2])
+{
+    guest_flush(&guests[0]);
+    guest_flush(&guests[1]);
+}
+
+static bool are_flushed(const struct guest guests[static 2])
+{
+    return guest_is_flushed(&guests[0]) && guest_is_flushed(&guests[1]);
+}
+
 static void who_can_bring_nothing_is_flushed(void **state)
 {
     char path[sizeof directory + 16];
     const struct trace_config trace = {.clock = ""};
     struct guest_config configs[2] = {{.name = "bad", .trace = &trace},
                                       {.name = "good", .trace = &trace}};
-    struct guests guests;
+    struct guest guests[2];
     int listener;
 
     (void)state;
@@ -503,24 +534,27 @@ static void who_can_bring_nothing_is_flushed(void **state)
     listener = listen_at(path);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &configs[i].endpoint, NULL), 0);
-    assert_int_equal(guests_join(-1, 0, configs, 2, &guests, NULL), 0);
-    assert_true(guests_are_flushed(&guests));
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_open(-1, 0, &configs[i], &guests[i], NULL), 0);
+    assert_true(are_flushed(guests));
     for (unsigned i = 0; i < 3; i++) {
-        guests_flush(&guests);
-        assert_false(guests_are_flushed(&guests));
-        while (!guests_are_flushed(&guests))
-            serve_once(&guests);
+        flush_both(guests);
+        assert_false(are_flushed(guests));
+        while (!are_flushed(guests))
+            serve_once(guests);
     }
-    take_over(&guests.guests[0], answer_flushes);
-    guests_flush(&guests);
-    while (!guests_are_flushed(&guests))
-        serve_once(&guests);
-    assert_int_equal(guests.guests[0].flushed, 4);
-    guests_flush(&guests);
-    assert_false(guests_are_flushed(&guests));
-    guests_end(&guests);
-    assert_true(guests_are_flushed(&guests));
-    guests_close(&guests);
+    take_over(&guests[0], answer_flushes);
+    flush_both(guests);
+    while (!are_flushed(guests))
+        serve_once(guests);
+    assert_int_equal(guests[0].flushed, 4);
+    flush_both(guests);
+    assert_false(are_flushed(guests));
+    for (unsigned i = 0; i < 2; i++)
+        guest_end_early(&guests[i]);
+    assert_true(are_flushed(guests));
+    for (unsigned i = 0; i < 2; i++)
+        guest_close(&guests[i]);
     close(listener);
     assert_int_equal(unlink(path), 0);
 }
@@ -547,16 +581,16 @@ static void end_the_agent(int channel)
     pause();
 }
 
-static bool is_away(const struct guests *guests, unsigned i)
+static bool is_away(const struct guest *guest)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
     bool away;
 
-    assert_int_equal(guests_put_sources(guests, false, GUESTS_SILENT_AS_OTHERS, &manifest.arena,
-                                        &sources, &manifest.n_sources),
+    assert_int_equal(guest_put_sources(guest, false, GUEST_SILENT_AS_OTHERS, &manifest.arena,
+                                       &sources, &manifest.n_sources),
                      0);
-    away = sources[i].guest->is_away;
+    away = sources[0].guest->is_away;
     manifest_done(&manifest);
     return away;
 }
@@ -568,7 +602,7 @@ static void an_agent_that_was_killed_is_lost(void **state)
     struct guest_config configs[2] = {{.name = "killed", .trace = &trace},
                                       {.name = "ended", .trace = &trace}};
     struct guest *guest;
-    struct guests guests;
+    struct guest guests[2];
     int listener;
 
     (void)state;
@@ -576,17 +610,18 @@ static void an_agent_that_was_killed_is_lost(void **state)
     listener = listen_at(path);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &configs[i].endpoint, NULL), 0);
-    assert_int_equal(guests_join(-1, 0, configs, 2, &guests, NULL), 0);
-    guest = &guests.guests[0];
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_open(-1, 0, &configs[i], &guests[i], NULL), 0);
+    guest = &guests[0];
     while (guest->connection != CONNECTION_GIVEN || guest[1].connection != CONNECTION_GIVEN)
-        serve_once(&guests);
-    assert_false(is_away(&guests, 0) || is_away(&guests, 1));
+        serve_once(guests);
+    assert_false(is_away(&guests[0]) || is_away(&guests[1]));
     assert_false(guest_loss_text(guest, clock_ns(CLOCK_MONOTONIC), text, sizeof text));
     take_over(&guest[0], lose_the_agent);
     take_over(&guest[1], end_the_agent);
-    while (!is_away(&guests, 0) || !is_away(&guests, 1))
-        serve_once(&guests);
-    assert_false(guests.written);
+    while (!is_away(&guests[0]) || !is_away(&guests[1]))
+        serve_once(guests);
+    assert_false(guests[0].written || guests[1].written);
     assert_true(
         guest_loss_text(guest, guest->lost_at + 21300 * (NSEC_PER_SEC / 1000), text, sizeof text));
     assert_non_null(strstr(text, "agent stopped answering 21.3 seconds before"));
@@ -594,7 +629,8 @@ static void an_agent_that_was_killed_is_lost(void **state)
     assert_true(guest_loss_text(guest, guest->lost_at, text, sizeof text));
     assert_non_null(strstr(text, "agent ended unexpectedly 0.0 seconds before"));
     assert_false(guest_loss_text(&guest[1], clock_ns(CLOCK_MONOTONIC), text, sizeof text));
-    guests_close(&guests);
+    for (unsigned i = 0; i < 2; i++)
+        guest_close(&guests[i]);
     close(listener);
     assert_int_equal(unlink(path), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening guests: their directories and children; and closing them. */
+/* Opening a guest: its directory and its child; and closing it. */
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/kernel/guest_boot.h"
-#include "record/kernel/guests_clock.h"
-#include "record/kernel/guests_internal.h"
+#include "record/kernel/guest_clock.h"
+#include "record/kernel/guest_internal.h"
 
 /* Descriptors of one guest, and others of this process. */
 #define OPEN_PER_GUEST 7u
@@ -32,7 +32,7 @@ static void free_guest(struct guest *guest)
     if (guest->config.virtio_trace)
         virtio_trace_guest_done(&guest->virtio);
     live_stream_done(&guest->live);
-    guests_clock_done(guest);
+    guest_clock_done(guest);
     guest_store_done(&guest->store);
 }
 
@@ -46,7 +46,7 @@ static int take_live_stream(const struct guest_config *config)
     return fd;
 }
 
-static int open_virtio_trace(struct guests *guests, struct guest *guest, struct error *error)
+static int open_virtio_trace(struct guest *guest, struct error *error)
 {
     int r = live_stream_init(&guest->live, take_live_stream(&guest->config));
 
@@ -57,7 +57,7 @@ static int open_virtio_trace(struct guests *guests, struct guest *guest, struct 
         r = virtio_trace_guest_copy_tree(guest->config.tracefs_copy, &guest->store.sink, error);
     if (r >= 0)
         r = virtio_trace_guest_open(guest->config.virtio_trace, guest->config.cpus,
-                                    guests->max_size, &guest->virtio, error);
+                                    guest->trace.max_size, &guest->virtio, error);
     if (r >= 0) {
         guest->was_running = true;
         guest->connection = CONNECTION_GIVEN;
@@ -88,49 +88,35 @@ static int check_open_max(unsigned n, struct error *error)
                      n == 1 ? "" : "s", needed, most);
 }
 
-/* One of N guests. */
-static int open_guest(struct guests *guests, const struct guest_config *config, unsigned n,
-                      const struct sandbox_user *user, struct error *error)
+/* One of N guests of the recording. */
+static int open_guest(int dir, unsigned n, struct guest *guest, struct error *error)
 {
-    struct guest *guest = &guests->guests[guests->n];
+    struct guest_config *config = &guest->config;
     struct guest_child_options options = {
-        .user = *user,
-        .max_file = guests->max_size,
-        .keeps = guests->dir >= 0,
+        .config = &guest->trace,
+        .user = sandbox_user(),
+        .max_file = guest->trace.max_size,
+        .keeps = dir >= 0,
         .live = config->live ? *config->live : -1,
         .max_open = open_max(GUEST_CHILD_OPEN_MAX),
     };
-    int live, r;
+    int live, r = guest_boot_begin(guest);
 
-    *guest = (struct guest){.config = *config,
-                            .channel = -1,
-                            .live.fd = -1,
-                            .virtio.control = {.in = -1, .out = -1},
-                            .messages_left = GUEST_MESSAGES_MAX};
-    if (!config->virtio_trace && !config->is_host)
-        guest->hint_at = clock_ns(CLOCK_MONOTONIC) + GUEST_HINT_NS;
-    guest->trace = *config->trace;
-    guest->trace.max_size = guests->max_size;
-    options.config = &guest->trace;
-    if (config->is_host) {
-        guest->trace.clock = "mono";
-        guest->trace.keep_seconds = 0; /* its connection cannot be made again */
-    }
-    r = guest_store_open(guests->dir, config->is_host ? "" : GUEST_PREFIX, config->name,
-                         &guest->store, error);
+    if (r < 0)
+        return error_set(error, r, NULL, "out of memory");
+    r = check_open_max(n, error);
+    if (r >= 0)
+        r = guest_store_open(dir, config->is_host ? "" : GUEST_PREFIX, config->name, &guest->store,
+                             error);
     if (r < 0)
         return r;
     guest->store.boots_max = guest_store_boots_max(n);
     guest->store.drops_when_full = guest->trace.drops_when_full;
-    guests->n++;
-    r = guest_boot_begin(guest);
-    if (r < 0)
-        return error_set(error, r, NULL, "out of memory");
     r = guest_make_first_file(guest, error);
     if (r < 0)
         return r;
     if (config->virtio_trace)
-        return open_virtio_trace(guests, guest, error);
+        return open_virtio_trace(guest, error);
     r = guest_child_start(&options, &guest->pid, &guest->channel, error);
     live = take_live_stream(config);
     if (live >= 0)
@@ -138,42 +124,37 @@ static int open_guest(struct guests *guests, const struct guest_config *config, 
     return r;
 }
 
-int guests_join(int dir, uint64_t max_size, const struct guest_config *configs, unsigned n,
-                struct guests *ret_guests, struct error *error)
+int guest_open(int dir, uint64_t max_size, const struct guest_config *config, struct guest *guest,
+               struct error *error)
 {
-    struct sandbox_user user = sandbox_user();
-    unsigned n_recorded = n;
-    struct guests guests = {.dir = dir, .max_size = max_size};
     int r;
 
-    for (unsigned i = 0; i < n; i++)
-        n_recorded = MAX(n_recorded, configs[i].n_guests);
-    r = check_open_max(n_recorded, error);
-    if (r < 0)
-        return r;
-    guests.guests = calloc(n, sizeof *guests.guests);
-    if (!guests.guests)
-        return error_set(error, -ENOMEM, NULL, "out of memory");
-    for (unsigned i = 0; r >= 0 && i < n; i++)
-        r = open_guest(&guests, &configs[i], n_recorded, &user, error);
-    if (r < 0) {
-        for (unsigned i = 0; i < guests.n; i++) {
-            if (guests.guests[i].n_boots)
-                guest_end(&guests.guests[i], r, "");
-            free_guest(&guests.guests[i]);
-        }
-        free(guests.guests);
-        return r;
+    *guest = (struct guest){.config = *config,
+                            .trace = *config->trace,
+                            .store = {.dir = -1, .file = -1, .room = -1, .pairs = -1},
+                            .channel = -1,
+                            .live.fd = -1,
+                            .virtio.control = {.in = -1, .out = -1},
+                            .messages_left = GUEST_MESSAGES_MAX};
+    guest->trace.max_size = max_size;
+    if (config->is_host) {
+        guest->trace.clock = "mono";
+        guest->trace.keep_seconds = 0; /* its connection cannot be made again */
+    } else if (!config->virtio_trace) {
+        guest->hint_at = clock_ns(CLOCK_MONOTONIC) + GUEST_HINT_NS;
     }
-    *ret_guests = guests;
-    return 0;
+    r = open_guest(dir, MAX(config->n_guests, 1u), guest, error);
+    if (r < 0) {
+        if (guest->n_boots)
+            guest_end(guest, r, "");
+        guest->ended = true;
+        free_guest(guest);
+    }
+    return r;
 }
 
-void guests_close(struct guests *guests)
+void guest_close(struct guest *guest)
 {
-    guests_end(guests);
-    for (unsigned i = 0; i < guests->n; i++)
-        free_guest(&guests->guests[i]);
-    free(guests->guests);
-    *guests = (struct guests){.dir = -1};
+    guest_end_early(guest);
+    free_guest(guest);
 }
