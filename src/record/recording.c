@@ -615,6 +615,20 @@ static int start(struct recording *recording, struct recorder *recorder, struct 
     return 0;
 }
 
+/* What the recording is about is not started any more after a signal. Once it is, the others are, too, and all end in order. */
+static int check_signal(struct recording *recording, struct error *error)
+{
+    const struct recorder *primary = NULL;
+
+    for (unsigned i = 0; i < recording->n && !primary; i++)
+        if (recording->recorders[i]->is_primary)
+            primary = recording->recorders[i];
+    if (!primary || primary->state != RECORDER_NEW || !has_signal(recording))
+        return 0;
+    return error_set(error, -EINTR, NULL, "ended by a signal before the recording of %s began",
+                     primary->name);
+}
+
 static void finish_all(struct recording *recording)
 {
     for (unsigned i = 0; i < recording->n; i++)
@@ -644,8 +658,11 @@ int recording_run(struct recording *recording, struct error *error)
     /* A recorder may take what room there is. */
     if (recording->dir.path)
         reserve_keep(recording->dir.path, &recording->spare);
-    for (unsigned i = 0; i < recording->n && r >= 0; i++)
-        r = start(recording, recording->recorders[i], error);
+    for (unsigned i = 0; i < recording->n && r >= 0; i++) {
+        r = check_signal(recording, error);
+        if (r >= 0)
+            r = start(recording, recording->recorders[i], error);
+    }
     if (r >= 0)
         r = recording_note(recording, error);
     if (r < 0) {

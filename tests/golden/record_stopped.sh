@@ -36,6 +36,34 @@ terminated 1
 grep -q '^strata: ended by a signal while QEMU was asked what it can trace$' told || fail "$(cat told)"
 [ ! -e asked ] || fail "left: $(ls asked)"
 
+# The host's kernel, whose agent does not set up the tracing: nothing else is started, and the agent is not waited for.
+case=host
+mkdir slow
+cp "$strata" slow
+cat >slow/strata-agent <<'END'
+#!/bin/sh
+echo $$ >started
+kill -STOP $$
+END
+chmod +x slow/strata-agent
+rm -f started
+slow/strata record -o host --host -- touch ran >out 2>told &
+pid=$!
+wait_for '[ -s started ]'
+terminated 1
+grep -q '^strata: ended by a signal before the recording of touch began$' told || fail "$(cat told)"
+[ ! -e host ] && [ ! -e ran ] || fail "left: $(ls)"
+
+# … alone.
+case="host alone"
+rm -f started
+slow/strata record -o host --host >out 2>told &
+pid=$!
+wait_for '[ -s started ]'
+terminated 1
+grep -q '^strata: nothing was recorded, and nothing is left in host$' told || fail "$(cat told)"
+[ ! -e host ] || fail "left: $(ls host)"
+
 # One that prints no help.
 case=help
 command -v qemu-system-x86_64 >/dev/null || {

@@ -129,7 +129,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     const struct guest_boot *boot;
     bool is_whole;
 
-    if (!guest) {
+    if (!guest || guest_is_silent(guest)) {
         cli_message("  host   nothing");
         return EXIT_FAILURE;
     }
@@ -143,6 +143,13 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     if (record_kernel_is_cut(guest))
         return EXIT_FAILURE;
     return is_whole || !run->plan->strict ? EXIT_SUCCESS : EXIT_LOSSES;
+}
+
+static bool is_void(const struct record_item *item)
+{
+    const struct guest *guest = kernel_recorder_guest(item->recorder);
+
+    return !guest || guest_is_silent(guest);
 }
 
 /* Requests to disks complete in interrupts, while any thread runs. */
@@ -166,7 +173,7 @@ static void warn_of_requests(const struct trace_config *trace)
 int record_host_add(struct record_run *run)
 {
     const struct record_plan *plan = run->plan;
-    struct record_item item = {.sum_up = sum_up, .free = free_host};
+    struct record_item item = {.sum_up = sum_up, .is_void = is_void, .free = free_host};
     struct kernel_recorder_settings settings = {.is_optional = true};
     struct error error = {0};
     struct host *host;

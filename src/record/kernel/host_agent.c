@@ -17,6 +17,8 @@
 
 /* An agent exits within a second after its connection is closed. */
 #define EXIT_TIMEOUT_NS (5 * NSEC_PER_SEC)
+/* … unless tracefs is slow, which is not waited for where nothing was traced. */
+#define CANCEL_TIMEOUT_NS NSEC_PER_SEC
 
 #define CONNECTION 3 /* the descriptor, for --fd */
 
@@ -167,9 +169,17 @@ void host_agent_explain(struct host_agent *agent, struct error *error)
     }
 }
 
-void host_agent_wait(struct host_agent *agent)
+void host_agent_cancel(struct host_agent *agent)
 {
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + EXIT_TIMEOUT_NS;
+    if (agent->pid > 0)
+        (void)kill(agent->pid, SIGTERM);
+    agent->is_cancelled = true;
+}
+
+static void wait_for_exit(struct host_agent *agent)
+{
+    uint64_t until =
+        clock_ns(CLOCK_MONOTONIC) + (agent->is_cancelled ? CANCEL_TIMEOUT_NS : EXIT_TIMEOUT_NS);
 
     while (agent->pid > 0) {
         pid_t ended = waitpid(agent->pid, NULL, WNOHANG);
@@ -188,7 +198,7 @@ void host_agent_done(struct host_agent *agent)
 {
     pid_t pid = agent->pid;
 
-    host_agent_wait(agent);
+    wait_for_exit(agent);
     if (agent->pid > 0) {
         /* It did not react to the end of its connection. */
         kill(agent->pid, SIGKILL);

@@ -14,6 +14,7 @@ struct host_agent {
     int log_fd;     /* its standard error; -1 */
     char text[512]; /* of it, a line that is not complete yet */
     size_t len;
+    bool is_cancelled;
 };
 
 /* Starts PROGRAM, a path, or a name that is looked for in PATH. PID_FILTER: record only threads of that process and of its
@@ -27,6 +28,7 @@ void host_agent_explain(struct host_agent *agent, struct error *error);
 /* Puts the next line that the agent printed into LINE, without the name of the agent. 1; 0: there is none now. */
 int host_agent_read_line(struct host_agent *agent, char *line, size_t size);
 
-/* Waits until it has exited, at most 5 s. The connection has been closed. Its lines can still be read. */
-void host_agent_wait(struct host_agent *agent);
+/* Has it end while it sets up the tracing, of which nothing is needed. */
+void host_agent_cancel(struct host_agent *agent);
+/* Waits until it has exited. The connection has been closed. It is killed after 5 s; after 1 s if it was cancelled. */
 void host_agent_done(struct host_agent *agent);

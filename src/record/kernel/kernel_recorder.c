@@ -205,6 +205,11 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
         self->is_hurried = stop->urgency >= RECORDER_STOP_NOW;
         return UINT64_MAX;
     }
+    /* Its agent may need long to set up the tracing, of which nothing is kept. */
+    if (!self->guest.was_traced) {
+        self->is_hurried = true;
+        return now;
+    }
     /* This machine's kernel may need long to disable what the agent had enabled. */
     if (self->stop_by == 0)
         self->stop_by = now + HOST_STOP_TIMEOUT_NS;
@@ -236,6 +241,8 @@ static int finish(struct recorder *recorder, struct error *error)
 
     (void)error;
     guest_end_early(&self->guest);
+    if (self->settings.agent && !self->guest.was_traced)
+        host_agent_cancel(&self->agent);
     wake_machine(self);
     read_stderr(self);
     if (self->settings.is_optional && guest_is_silent(&self->guest))
