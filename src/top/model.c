@@ -210,6 +210,8 @@ static void put_loss(struct top_model *model, const struct item *item)
     source->has_loss[model->slot] = true;
     if (item->goes_on)
         source->loss_goes_on = true;
+    else if (item->time <= model->from)
+        ; /* a window before counted it */
     else if (item->lost == LOST_UNKNOWN)
         source->uncounted[model->slot] = true;
     else
@@ -241,6 +243,35 @@ static int put_event(struct top_model *model, const struct item *item)
     return top_vcpus_put(model, &class->exit, item);
 }
 
+/* A loss that goes on in all later windows. */
+static bool is_endless(const struct item *item)
+{
+    return item->kind == ITEM_LOSS && item->is_open;
+}
+
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    struct top_model *model = container_of(sink, struct top_model, sink);
+    int r;
+
+    states_begin_loss(&model->states, item);
+    r = io_begins_begin_loss(&model->io.begins, item);
+    return r < 0 ? r : top_exits_begin_loss(model, item);
+}
+
+/* Exits have each item once: no look-back, and of a loss that goes on only its end. */
+static int put_exits(struct top_model *model, const struct item *items, unsigned n)
+{
+    int r = 0;
+
+    for (; n > 0 && items->time <= model->from; items++, n--)
+        if (unlikely(is_endless(items)) && r >= 0)
+            r = top_exits_put(model, items, 1);
+    while (n > 0 && item_is_part_of_loss(&items[n - 1]))
+        n--;
+    return r < 0 ? r : top_exits_put(model, items, n);
+}
+
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct top_model *model = container_of(sink, struct top_model, sink);
@@ -251,8 +282,10 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     r = states_put(&model->states, items, n);
     if (r >= 0)
         r = io_tracker_put(&model->io, items, n);
+    if (r >= 0)
+        r = put_exits(model, items, n);
     for (unsigned i = 0; i < n && r >= 0; i++) {
-        if (items[i].time <= model->from)
+        if (items[i].time <= model->from && !is_endless(&items[i]))
             continue;
         if (unlikely(items[i].kind == ITEM_LOSS))
             put_loss(model, &items[i]);
@@ -262,7 +295,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r >= 0 && model->no_memory ? -ENOMEM : r;
 }
 
-static const struct sink_ops sink_ops = {.put = put};
+static const struct sink_ops sink_ops = {.put = put, .begin_loss = begin_loss};
 
 /* ---- Windows ---- */
 
@@ -279,6 +312,7 @@ static void close_window(struct top_model *model)
     selection_done(&model->within);
     steal_done(&model->steal);
     io_tracker_done(&model->io);
+    top_exits_end(model);
     free(model->classes);
     model->classes = NULL;
     model->n_classes = 0;
@@ -291,6 +325,7 @@ void top_model_done(struct top_model *model)
 {
     close_window(model);
     top_vcpus_done(model);
+    top_exits_done(model);
     free(model->series);
     free(model->exits);
 }
@@ -339,13 +374,8 @@ int top_model_begin(struct top_model *model, struct trace *trace, int64_t from, 
     states_init(&model->states, &top_vcpus_states_ops, model);
     model->states.select = &model->within;
     r = io_tracker_init(&model->io, &model->clock, &top_requests_ops, model);
-    if (r < 0) {
-        states_done(&model->states);
-        selection_done(&model->within);
-        return r;
-    }
     model->is_open = true;
-    return 0;
+    return r < 0 ? r : top_exits_begin(model);
 }
 
 /* The largest error of the window's times; that of the last window that had any, where this one has none. */

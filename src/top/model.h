@@ -100,9 +100,6 @@ struct top_vcpu {
     /* Carried over. */
     uint8_t state; /* enum state, at the end of the last window; STATE_UNKNOWN */
     uint8_t mode;  /* the same of TOP_GUEST, TOP_HYPERVISOR, TOP_VMM; TOP_RUNS: not known */
-    bool has_open_exit;
-    uint32_t exit; /* which, and since when */
-    int64_t exit_since;
     /* Of this window. */
     struct top_change *changes;
     unsigned n_changes, changes_room, at_change;
@@ -110,6 +107,8 @@ struct top_vcpu {
     bool has_interval, lost;
     uint8_t begin_state, begin_mode;
     struct state_interval last_interval;
+    int64_t
+        modes_from; /* its mode is unknown from here to its next change, after a time of which nothing is known; TIME_UNKNOWN */
 };
 
 struct top_exit {
@@ -130,7 +129,8 @@ struct top_request {
     bool is_vmm; /* DEVICE is an address of the VMM */
 };
 
-struct top_class; /* what an event class is to the model: top_model.c */
+struct top_class;      /* what an event class is to the model: top_model.c */
+struct top_exit_spans; /* exits.c */
 
 struct top_model {
     struct sink sink;
@@ -150,8 +150,9 @@ struct top_model {
     unsigned n_requests[TOP_WINDOWS];
     struct top_request open[TOP_SLOWEST]; /* oldest first */
     unsigned n_open, n_sources;
-    bool has_gap[TOP_WINDOWS]; /* time between it and the window before was not read */
-    bool has_kvm;              /* exits of KVM: those that QEMU sees are among them */
+    bool has_gap[TOP_WINDOWS];         /* time between it and the window before was not read */
+    struct top_exit_spans *exit_spans; /* NULL: not yet */
+    bool has_kvm;                      /* exits of KVM: those that QEMU sees are among them */
     bool has_exit_ends; /* an exit counts when it ends, as in strata exits; else when it begins */
     bool is_too_much;   /* one of the bounds was reached */
     /* Of the window that is read. */
@@ -229,6 +230,14 @@ void top_vcpus_done(struct top_model *model);
 /* Finds or adds one. NULL: memory is out, or there are too many. */
 struct top_vcpu *top_vcpu_get(struct top_model *model, enum top_vcpu_kind kind, unsigned source,
                               int32_t id);
+
+/* exits.c: the items of a window, without those before it. 0, -ENOMEM. */
+int top_exits_begin(struct top_model *model);
+int top_exits_put(struct top_model *model, const struct item *items, unsigned n);
+/* As sink_begin_loss(). */
+int top_exits_begin_loss(struct top_model *model, const struct item *item);
+void top_exits_end(struct top_model *model);
+void top_exits_done(struct top_model *model);
 
 /* top_requests.c */
 extern const struct io_tracker_ops top_requests_ops;

@@ -12,7 +12,8 @@ static int open_trace(const char *path, const struct trace_options *options, str
     struct trace_options with = *options;
     int r;
 
-    with.reader.keep_going = with.is_live = true;
+    with.reader.keep_going = true;
+    with.stated_clocks = true; /* as while it was recorded; all of it would have to be read */
     /* What was not recorded here has no host whose time it could have. */
     with.host_time = manifest_probe(path);
     r = trace_open(&path, 1, &with, ret, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: what vCPUs did in a window, and why they left their guests.
+/* strata top: what vCPUs did in a window.
  *
  * Intervals are those of analysis/states/states.h. What a vCPU runs while it does (the guest, the hypervisor, the VMM) follows from
  * kvm_entry, kvm_exit and kvm_userspace_exit (Xen: vmentry, vmexit), whose order is kept for the window as changes. */
@@ -155,10 +155,10 @@ void top_vcpus_begin(struct top_model *model)
         vcpu->vm = NULL;
         vcpu->n_changes = vcpu->at_change = 0;
         vcpu->has_interval = false;
+        vcpu->modes_from = TIME_UNKNOWN;
         vcpu->lost = model->has_gap[model->slot];
         vcpu->begin_state = vcpu->lost ? STATE_UNKNOWN : vcpu->state;
         vcpu->begin_mode = vcpu->lost ? TOP_RUNS : vcpu->mode;
-        vcpu->has_open_exit &= !vcpu->lost;
         vcpu->mode = vcpu->begin_mode;
     }
 }
@@ -171,76 +171,6 @@ void top_vcpus_done(struct top_model *model)
     model->vcpus = NULL;
     model->n_vcpus = model->vcpus_room = 0;
     map_done(&model->vcpu_map);
-}
-
-/* ---- Exits ---- */
-
-static struct top_exit *find_exit(struct top_model *model, const struct exit_class *class,
-                                  const struct item *item)
-{
-    struct text text = TEXT_IN_MEMORY;
-    struct exit_reason reason;
-    struct top_exit *exit;
-    uint64_t number;
-
-    exit_reason_of(class, item, &reason);
-    number = reason.number ^ (uint64_t)reason.isa << 40 ^ (uint64_t)reason.is_nested << 48 ^
-             (uint64_t) class->tracer << 52;
-    for (unsigned i = 0; i < model->n_exits; i++)
-        if (model->exits[i].number == number)
-            return &model->exits[i];
-    if (model->n_exits == TOP_EXITS_MAX) {
-        model->is_too_much = true;
-        return NULL;
-    }
-    if (model->n_exits == model->exits_room) {
-        unsigned room = MAX(model->exits_room * 2, 16u);
-        struct top_exit *exits = realloc(model->exits, room * sizeof *exits);
-
-        if (!exits) {
-            model->no_memory = true;
-            return NULL;
-        }
-        model->exits = exits;
-        model->exits_room = room;
-    }
-    exit = &model->exits[model->n_exits];
-    *exit = (struct top_exit){.number = number};
-    exit_reason_put(class, item, &reason, &text);
-    text_put_char(&text, '\0');
-    if (!text.error)
-        top_copy_name(exit->reason, text.start);
-    model->no_memory |= text.error != 0;
-    text_done(&text);
-    model->n_exits++;
-    return exit;
-}
-
-static void begin_exit(struct top_model *model, struct top_vcpu *vcpu,
-                       const struct exit_class *class, const struct item *item)
-{
-    struct top_exit *exit = find_exit(model, class, item);
-
-    vcpu->has_open_exit = exit != NULL;
-    if (!exit)
-        return;
-    exit->n[model->slot]++;
-    vcpu->exit = (uint32_t)(exit - model->exits);
-    vcpu->exit_since = item->time;
-}
-
-static void end_exit(struct top_model *model, struct top_vcpu *vcpu, int64_t time)
-{
-    struct top_exit *exit = &model->exits[vcpu->exit];
-    int64_t duration = ticks_between(vcpu->exit_since, time);
-
-    model->has_exit_ends = true;
-    if (!vcpu->has_open_exit)
-        return;
-    vcpu->has_open_exit = false;
-    exit->timed[model->slot]++;
-    exit->sum[model->slot] = ticks_sum(exit->sum[model->slot], duration);
-    exit->max[model->slot] = MAX(exit->max[model->slot], duration);
 }
 
 /* ---- Modes ---- */
@@ -314,14 +244,6 @@ int top_vcpus_put(struct top_model *model, const struct exit_class *class, const
         return 0;
     /* As the rules of exits have them: what else ends an exit is kvm_entry, vmentry, and the ioctl of QEMU. */
     is_exit = strstr(item->class->name, "exit") != NULL;
-    if (class->tracer == EXITS_OF_KVM)
-        model->has_kvm = true;
-    if (class->tracer == EXITS_OF_QEMU && model->has_kvm)
-        return 0;
-    if (is_exit)
-        begin_exit(model, vcpu, class, item);
-    else
-        end_exit(model, vcpu, item->time);
     if (class->tracer == EXITS_OF_QEMU)
         return 0;
     vcpu->has_modes = true;
@@ -336,7 +258,6 @@ void top_vcpus_put_loss(struct top_model *model, unsigned source, int64_t since)
         if (vcpu->source != source)
             continue;
         vcpu->lost = true;
-        vcpu->has_open_exit = false;
         /* What it did since then is not known, either. */
         while (vcpu->n_changes > 0 && vcpu->changes[vcpu->n_changes - 1].time > since)
             vcpu->n_changes--;
@@ -364,6 +285,17 @@ static enum top_part part_of(enum state state)
     }
 }
 
+/* After its change number AT_CHANGE. */
+static enum top_part mode_at(const struct top_vcpu *vcpu)
+{
+    bool has_change = vcpu->at_change > 0;
+    const struct top_change *change = has_change ? &vcpu->changes[vcpu->at_change - 1] : NULL;
+
+    if (vcpu->modes_from != TIME_UNKNOWN && (!change || change->time < vcpu->modes_from))
+        return TOP_RUNS;
+    return (enum top_part)(change ? change->mode : vcpu->begin_mode);
+}
+
 /* It ran from BEGIN until END: adds that by its modes. Called in the order of time. */
 static void add_run(struct top_vcpu *vcpu, int64_t *parts, int64_t begin, int64_t end)
 {
@@ -373,8 +305,7 @@ static void add_run(struct top_vcpu *vcpu, int64_t *parts, int64_t begin, int64_
 
         while (vcpu->at_change < vcpu->n_changes && vcpu->changes[vcpu->at_change].time <= begin)
             vcpu->at_change++;
-        mode = vcpu->at_change > 0 ? (enum top_part)vcpu->changes[vcpu->at_change - 1].mode
-                                   : (enum top_part)vcpu->begin_mode;
+        mode = mode_at(vcpu);
         if (vcpu->at_change < vcpu->n_changes)
             next = MIN(next, vcpu->changes[vcpu->at_change].time);
         parts[mode] += next - begin;
@@ -461,6 +392,8 @@ static void put_interval(struct top_model *model, struct top_vcpu *vcpu,
     if (!vcpu->has_interval && interval->begin > model->from && leads_to(vcpu, interval))
         add(model, vcpu, (enum state)vcpu->begin_state, model->from, interval->begin);
     add_interval(model, vcpu, interval);
+    if (interval->state == STATE_UNKNOWN)
+        vcpu->modes_from = MIN(interval->end, model->to);
     vcpu->has_interval = true;
     vcpu->has_states = true;
     vcpu->last_interval = *interval;
@@ -539,6 +472,8 @@ static void end_vcpu(struct top_model *model, struct top_vcpu *vcpu)
     } else {
         vcpu->state = STATE_UNKNOWN;
     }
+    vcpu->at_change = vcpu->n_changes;
+    vcpu->mode = (uint8_t)mode_at(vcpu);
     if (vcpu->changes_room > 4096 && vcpu->n_changes < vcpu->changes_room / 8) {
         free(vcpu->changes);
         vcpu->changes = NULL;

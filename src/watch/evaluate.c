@@ -40,10 +40,21 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    struct watch_evaluator *evaluator = container_of(sink, struct watch_evaluator, sink);
+    int r = 0;
+
+    for (unsigned i = 0; i < evaluator->n && r >= 0; i++)
+        if (evaluator->rules[i]->ops->begin_loss)
+            r = evaluator->rules[i]->ops->begin_loss(evaluator->rules[i], item);
+    return r;
+}
+
 int watch_evaluator_new(const struct watch_condition *conditions, unsigned n,
                         const struct watch_report *report, struct watch_evaluator **ret)
 {
-    static const struct sink_ops ops = {.put = put};
+    static const struct sink_ops ops = {.put = put, .begin_loss = begin_loss};
     struct watch_evaluator *evaluator = calloc(1, sizeof *evaluator);
 
     if (evaluator)

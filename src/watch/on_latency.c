@@ -185,6 +185,11 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
     return r < 0 ? r : spans_put(&self->spans, items, n);
 }
 
+static int begin_loss(struct watch_rule *rule, const struct item *item)
+{
+    return spans_begin_loss(&self_of(rule)->spans, item);
+}
+
 /* Sources that have handed over all of the window have nothing more of it. */
 static int note_ends(struct on_latency *self)
 {
@@ -313,8 +318,13 @@ static void free_rule(struct watch_rule *rule)
 
 struct watch_rule *watch_on_latency(const struct watch_condition *condition)
 {
-    static const struct watch_rule_ops ops = {
-        .begin = begin, .put = put, .end = end, .clear = clear, .idle = idle, .free = free_rule};
+    static const struct watch_rule_ops ops = {.begin = begin,
+                                              .put = put,
+                                              .begin_loss = begin_loss,
+                                              .end = end,
+                                              .clear = clear,
+                                              .idle = idle,
+                                              .free = free_rule};
     struct on_latency *self = calloc(1, sizeof *self);
 
     if (!self)

@@ -172,6 +172,12 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
     return states_put(&self_of(rule)->states, items, n);
 }
 
+static int begin_loss(struct watch_rule *rule, const struct item *item)
+{
+    states_begin_loss(&self_of(rule)->states, item);
+    return 0;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct stretch *x = a, *y = b;
@@ -330,8 +336,13 @@ static void free_rule(struct watch_rule *rule)
 
 struct watch_rule *watch_on_share(const struct watch_condition *condition)
 {
-    static const struct watch_rule_ops ops = {
-        .begin = begin, .put = put, .end = end, .clear = clear, .idle = idle, .free = free_rule};
+    static const struct watch_rule_ops ops = {.begin = begin,
+                                              .put = put,
+                                              .begin_loss = begin_loss,
+                                              .end = end,
+                                              .clear = clear,
+                                              .idle = idle,
+                                              .free = free_rule};
     struct on_share *self = calloc(1, sizeof *self);
 
     if (!self)

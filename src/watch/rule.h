@@ -20,6 +20,8 @@ struct watch_rule_ops {
     int (*begin)(struct watch_rule *rule);
     /* Its items, and those before it. 0, -ENOMEM. */
     int (*put)(struct watch_rule *rule, const struct item *items, unsigned n);
+    /* As sink_begin_loss(). NULL: it does not matter. */
+    int (*begin_loss)(struct watch_rule *rule, const struct item *item);
     /* After the last one. Fills MATCH. 0, -ENOMEM. */
     int (*end)(struct watch_rule *rule, struct watch_match *match);
     /* Releases what begin() made; also where it, put() or end() failed. NULL: nothing. */

@@ -84,6 +84,37 @@ grep -q '^ *[0-9.]*s+ .* ago  discard host ' screen || fail "no open request: $(
 # The largest error of a clock is that of the guest.
 grep -q '^guest  *guest .* 64.3us$' screen || fail "$(cat screen)"
 
+# ---- A CPU that is missing ----
+
+# An exit or request may have ended there, and its thread or sectors may have had another one: what spans it is not paired.
+case=missing
+for cpu in 0 1; do
+    cp -r kvm/trace missing$cpu
+    rm missing$cpu/host/cpu$cpu.raw
+    for delay in 1 0.1 3; do
+        "$strata" top --batch --iterations 1 -d $delay missing$cpu >screen 2>err || fail "$(cat err)"
+        "$strata" exits -f json missing$cpu 2>err | jq -r '.rows[] | "\(.key.reason) \(.max)"' >exits
+        [ -s exits ] || fail "no exits"
+        while read -r reason max; do
+            awk -v reason="$reason" -v max="$max" '$1 == reason && $2 ~ /[+]$/ { unit = $4 ~ /ms$/ ? 1e6 : $4 ~ /us$/ ? 1e3 : 1e9
+                d = $4 * unit - max; found = d < max / 150 && d > -max / 150 } END { exit !found }' screen ||
+                fail "-d $delay: $reason, at most ${max}ns: $(cat screen)"
+        done <exits
+    done
+done
+cp -r io/vm missing
+rm missing/host/cpu1.raw
+"$strata" top --batch --iterations 1 missing >screen 2>err || fail "$(cat err)"
+grep -q '^ *8.44ms .* ago  flush  *guest ' screen && ! grep -q ' ago  [a-z]*  *host ' screen || fail "$(cat screen)"
+for lost in '' cpu1 part; do
+    python3 "$here/made_requests.py" made$lost $lost || fail "made"
+    "$strata" top --batch --iterations 1 -d 0.1 made$lost >screen 2>err || fail "$(cat err)"
+    ! sed -n '/^ DURATION/,/^$/p' screen | grep ' ago  read ' | grep -v '^ *5.00ms ' || fail "$lost: $(cat screen)"
+    [ "$lost" = cpu1 ] || grep -q '^ *5.00ms .* ago  read ' screen || fail "$lost: $(cat screen)"
+    "$strata" io --keep-going --events -f json made$lost >events 2>err || fail "io: $(cat err)"
+    jq -s -e 'all(.end_ns - .begin_ns == 5000000)' events >/dev/null || fail "$lost: $(cat events)"
+done
+
 # ---- A clock that is not known, a trace without events ----
 
 case=other

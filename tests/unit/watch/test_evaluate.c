@@ -55,9 +55,10 @@ static void unwatch(struct watched *watched)
     trace_dir_remove(&watched->dir);
 }
 
-/* The window (FROM, TO], ms, for which sources LATE have more still, shows EXPECTED. */
-static void expect_late(struct watched *watched, int64_t from, int64_t to, const char *late,
-                        const char *expected)
+/* The window (FROM, TO], ms, for which sources LATE have more still, shows EXPECTED. IS_IN_LOSS: a loss has begun before all that
+ * is read. */
+static void expect_window(struct watched *watched, int64_t from, int64_t to, const char *late,
+                          bool is_in_loss, const char *expected)
 {
     const char *events[] = {watched->dir.events};
     struct trace_options options = {.events = events, .n_events = 1};
@@ -73,10 +74,26 @@ static void expect_late(struct watched *watched, int64_t from, int64_t to, const
     watched->seen[0] = '\0';
     assert_int_equal(live_window_open(&window), 0);
     assert_int_equal(watch_evaluator_begin(watched->evaluator, &window, &sink), 0);
+    if (is_in_loss)
+        assert_int_equal(
+            sink_begin_loss(sink, &(struct item){.kind = ITEM_EVENT,
+                                                 .origin = window.trace->catalogue.origins[0],
+                                                 .time = 1,
+                                                 .before_loss = true,
+                                                 .cpu = CPU_UNKNOWN,
+                                                 .pid = PID_UNKNOWN,
+                                                 .vcpu = VCPU_UNKNOWN}),
+            0);
     r = live_window_put(&window, &sink, 1);
     assert_int_equal(watch_evaluator_end(watched->evaluator, r), 0);
     live_window_done(&window);
     assert_string_equal(watched->seen, expected);
+}
+
+static void expect_late(struct watched *watched, int64_t from, int64_t to, const char *late,
+                        const char *expected)
+{
+    expect_window(watched, from, to, late, false, expected);
 }
 
 static void expect(struct watched *watched, int64_t from, int64_t to, const char *expected)
@@ -145,6 +162,21 @@ static void a_span_fires_when_it_is_too_long(void **state)
     trace_dir_event(&watched.dir, EVENT_FINISH, 210, 11);
     trace_dir_event(&watched.dir, EVENT_FINISH, 230, 12);
     expect(&watched, 140, 240, "0 201 2 spans, the longest 78.0ms at 0.152000 by thread 7 [vmm]\n");
+    unwatch(&watched);
+}
+
+static void a_span_in_a_loss_may_have_ended(void **state)
+{
+    static const char *const texts[] = {"latency begin(n) -> finish(n) > 10ms", NULL};
+    struct watched watched;
+
+    watch(&watched, texts);
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 100, 1);
+    trace_dir_event(&watched.dir, EVENT_FINISH, 120, 1);
+    expect_window(&watched, 90, 130, NULL, true, "");
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 200, 2);
+    trace_dir_event(&watched.dir, EVENT_FINISH, 220, 2);
+    expect(&watched, 190, 230, "0 210 1 span, 20.0ms at 0.200000 by thread 7 [vmm]\n");
     unwatch(&watched);
 }
 
@@ -335,6 +367,7 @@ int main(void)
         cmocka_unit_test(events_fire_once_per_window),
         cmocka_unit_test(what_is_not_there_is_told_once),
         cmocka_unit_test(a_span_fires_when_it_is_too_long),
+        cmocka_unit_test(a_span_in_a_loss_may_have_ended),
         cmocka_unit_test(a_span_of_a_late_source_may_have_ended),
         cmocka_unit_test(a_span_crosses_where_nothing_happens),
         cmocka_unit_test(a_span_that_comes_late_counts),

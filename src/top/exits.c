@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* strata top: why vCPUs left their guests, and for how long: spans by the rules of strata exits. The engine lasts from window to
+ * window (live/rebind.h), so that an exit may begin in one and end in another, however long it is. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/exit_events.h"
+#include "analysis/spans/spans.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "base/ticks.h"
+#include "event/class_map.h"
+#include "live/rebind.h"
+#include "top/model.h"
+
+struct top_exit_spans {
+    struct top_model *model;
+    struct rebind *rebind;
+    struct spans spans;
+    struct sink bound;           /* gets the items that are bound */
+    struct exit_class **classes; /* by class->index of the bound classes; NULL: not looked at yet */
+    unsigned n_classes;
+    bool has_spans;
+    bool is_new; /* it has had no window before this one */
+};
+
+/* NULL: memory is out, or there are too many. */
+static struct top_exit *find_exit(struct top_model *model, const struct exit_class *class,
+                                  const struct item *item)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct exit_reason reason;
+    struct top_exit *exit;
+    uint64_t number;
+
+    exit_reason_of(class, item, &reason);
+    number = reason.number ^ (uint64_t)reason.isa << 40 ^ (uint64_t)reason.is_nested << 48 ^
+             (uint64_t) class->tracer << 52;
+    for (unsigned i = 0; i < model->n_exits; i++)
+        if (model->exits[i].number == number)
+            return &model->exits[i];
+    if (model->n_exits == TOP_EXITS_MAX) {
+        model->is_too_much = true;
+        return NULL;
+    }
+    if (model->n_exits == model->exits_room) {
+        unsigned room = MAX(model->exits_room * 2, 16u);
+        struct top_exit *exits = realloc(model->exits, room * sizeof *exits);
+
+        if (!exits) {
+            model->no_memory = true;
+            return NULL;
+        }
+        model->exits = exits;
+        model->exits_room = room;
+    }
+    exit = &model->exits[model->n_exits];
+    *exit = (struct top_exit){.number = number};
+    exit_reason_put(class, item, &reason, &text);
+    text_put_char(&text, '\0');
+    if (!text.error)
+        top_copy_name(exit->reason, text.start);
+    model->no_memory |= text.error != 0;
+    text_done(&text);
+    model->n_exits++;
+    return exit;
+}
+
+/* ---- Spans ---- */
+
+static _cold_ struct exit_class *find_class(struct top_exit_spans *exits,
+                                            const struct event_class *class)
+{
+    struct exit_class *found;
+
+    if (class_map_grow(exits->classes, exits->n_classes, class) < 0)
+        return NULL;
+    found = malloc(sizeof *found);
+    if (!found)
+        return NULL;
+    exit_class_find(class, found);
+    exits->classes[class->index] = found;
+    return found;
+}
+
+static struct exit_class *get_class(struct top_exit_spans *exits, const struct event_class *class)
+{
+    if (likely(class->index < exits->n_classes && exits->classes[class->index]))
+        return exits->classes[class->index];
+    return find_class(exits, class);
+}
+
+/* The tag is the number of the exit's reason, and one; 0: it does not count. */
+static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
+{
+    struct top_exit_spans *exits = arg;
+    struct top_model *model = exits->model;
+    struct top_exit *exit;
+
+    model->has_kvm |= kind->rule_number == EXITS_OF_KVM;
+    if (kind->rule_number == EXITS_OF_QEMU && model->has_kvm)
+        return 0;
+    exit = find_exit(model, exits->classes[item->class->index], item);
+    if (!exit)
+        return 0;
+    exit->n[model->slot]++;
+    return (uint64_t)(exit - model->exits) + 1;
+}
+
+static int complete(void *arg, const struct span *span, const struct item *item)
+{
+    struct top_model *model = ((struct top_exit_spans *)arg)->model;
+    int64_t duration = ticks_between(span_begin(span), span_end(span));
+    struct top_exit *exit;
+
+    (void)item;
+    if (span->tag == 0)
+        return 0;
+    exit = &model->exits[span->tag - 1];
+    exit->timed[model->slot]++;
+    exit->sum[model->slot] = ticks_sum(exit->sum[model->slot], duration);
+    exit->max[model->slot] = MAX(exit->max[model->slot], duration);
+    return 0;
+}
+
+static int put_bound(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct top_exit_spans *exits = container_of(sink, struct top_exit_spans, bound);
+    unsigned first = 0; /* that spans have not been given */
+    int r;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct exit_class *class;
+
+        if (unlikely(items[i].kind != ITEM_EVENT))
+            continue;
+        class = get_class(exits, items[i].class);
+        if (unlikely(!class))
+            return -ENOMEM;
+        if (likely(class->role != EXIT_STEP))
+            continue;
+        if (exit_is_unused(class, &items[i])) {
+            r = spans_put(&exits->spans, items + first, i - first);
+            if (r < 0)
+                return r;
+            first = i + 1;
+        } else if (!class->begins) {
+            exits->model->has_exit_ends = true;
+        }
+    }
+    return spans_put(&exits->spans, items + first, n - first);
+}
+
+/* ---- Windows ---- */
+
+static void forget(struct top_exit_spans *exits)
+{
+    if (exits->has_spans)
+        spans_done(&exits->spans);
+    for (unsigned i = 0; i < exits->n_classes; i++)
+        free(exits->classes[i]);
+    free(exits->classes);
+    rebind_free(exits->rebind);
+    *exits = (struct top_exit_spans){.model = exits->model, .bound = exits->bound};
+}
+
+/* Nothing is open. */
+static int begin_again(struct top_exit_spans *exits)
+{
+    static const struct spans_ops ops = {.begin = begin, .complete = complete};
+    int r;
+
+    forget(exits);
+    r = rebind_new(&exits->rebind);
+    if (r < 0)
+        return r;
+    r = spans_init(&exits->spans, rebind_catalogue(exits->rebind), exit_rules, EXIT_TRACERS, &ops,
+                   exits);
+    exits->has_spans = exits->is_new = r >= 0;
+    return r;
+}
+
+int top_exits_begin(struct top_model *model)
+{
+    static const struct sink_ops bound_ops = {.put = put_bound};
+    struct top_exit_spans *exits = model->exit_spans;
+    int r = 0;
+
+    if (!exits) {
+        exits = model->exit_spans = calloc(1, sizeof *exits);
+        if (!exits)
+            return -ENOMEM;
+        exits->model = model;
+        exits->bound.ops = &bound_ops;
+    }
+    if (!exits->has_spans || model->has_gap[model->slot] || rebind_is_worn(exits->rebind))
+        r = begin_again(exits);
+    else
+        exits->is_new = false;
+    return r < 0 ? r : rebind_open(exits->rebind, model->trace);
+}
+
+int top_exits_put(struct top_model *model, const struct item *items, unsigned n)
+{
+    struct top_exit_spans *exits = model->exit_spans;
+
+    return rebind_put(exits->rebind, items, n, &exits->bound);
+}
+
+int top_exits_begin_loss(struct top_model *model, const struct item *item)
+{
+    struct top_exit_spans *exits = model->exit_spans;
+    struct item bound = *item;
+    const struct bound_origin *origin;
+
+    /* A window before has had ITEM. */
+    if (!exits->is_new)
+        return 0;
+    origin = rebind_origin(exits->rebind, item->origin);
+    if (!origin)
+        return -ENOMEM;
+    bound.origin = &origin->origin;
+    return spans_begin_loss(&exits->spans, &bound);
+}
+
+void top_exits_end(struct top_model *model)
+{
+    if (model->exit_spans && model->exit_spans->rebind)
+        rebind_close(model->exit_spans->rebind);
+}
+
+void top_exits_done(struct top_model *model)
+{
+    if (!model->exit_spans)
+        return;
+    forget(model->exit_spans);
+    free(model->exit_spans);
+    model->exit_spans = NULL;
+}
