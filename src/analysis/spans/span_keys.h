@@ -37,12 +37,13 @@ static inline uint32_t hash_key(const struct key *key, unsigned n_found_by)
     return fold_hash(hash);
 }
 
-/* False: ITEM has no such key, or is at no such place. */
-static inline bool make_key(const struct spans *spans, const struct step_use *use,
-                            const struct item *item, uint32_t source, struct key *key)
+/* False: ITEM has no such key, or is at no such place. SHAPE: of the rule. */
+static inline __attribute__((always_inline)) bool make_key(const struct spans *spans,
+                                                           const struct step_use *use,
+                                                           const struct item *item, uint32_t source,
+                                                           struct rule_shape shape, struct key *key)
 {
     const struct span_rule *rule = spans->rules[use->rule];
-    unsigned n_found_by = spans->rule_keys[use->rule].n_found_by;
     uint64_t hash;
 
     key->name = use->name;
@@ -68,7 +69,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         break;
     }
     hash = start_hash(key);
-    for (unsigned i = 0; i < rule->n_keys; i++) {
+    for (unsigned i = 0; i < shape.n_keys; i++) {
         const struct span_key *k = &rule->steps[use->step].keys[i];
         struct value value;
         uint64_t v = 0;
@@ -102,7 +103,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
             break;
         }
         key->keys[i] = k->mask != 0 ? v & k->mask : v;
-        if (i < n_found_by)
+        if (i < shape.n_found_by)
             hash = hash_mix(hash, key->keys[i]);
     }
     key->hash = fold_hash(hash);

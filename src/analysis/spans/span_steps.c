@@ -98,6 +98,8 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
                              ? span_key_field(&r->steps[step].keys[i], class)
                              : -1;
     find_measured(r, class, use);
+    use->is_simple = r->n_steps == SIMPLE_SHAPE.n_steps && r->n_keys == SIMPLE_SHAPE.n_keys &&
+                     r->again == SIMPLE_SHAPE.again && !use->condition && use->measured_to < 0;
     crossings = span_rule_crossings(r, spans->catalogue);
     spans->narrowed = spans->narrowed || (spans->rule_keys[rule].crossings != 0 && crossings == 0);
     spans->rule_keys[rule].crossings = crossings;

@@ -13,6 +13,7 @@ struct step_use {
     unsigned step;
     uint32_t name;   /* what the keys begin with */
     bool begins_too; /* events of this class are the first step of the rule, too */
+    bool is_simple;  /* it has no condition, and its rule has SIMPLE_SHAPE */
     unsigned
         n_same; /* of a step after the first: uses by the same rule from here on, the latest step first */
     struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
@@ -21,6 +22,15 @@ struct step_use {
     /* The end says how long it took: from one field to the other, or in one alone, ns. -1: it has no such field. */
     int measured_from, measured_to;
 };
+
+/* What of a rule the work for an event loops over, or depends on. Most events are of rules with SIMPLE_SHAPE: the compiler makes
+ * code without the loops for these. */
+struct rule_shape {
+    unsigned n_steps, n_keys;
+    unsigned n_found_by; /* as in struct rule_keys */
+    enum span_again again;
+};
+#define SIMPLE_SHAPE ((struct rule_shape){.n_steps = 2, .again = SPAN_AGAIN_CUT})
 
 struct class_steps {
     unsigned n;

@@ -53,6 +53,13 @@ const char *span_fate_name(enum span_fate fate)
     return names[fate];
 }
 
+static inline struct rule_shape shape_of(const struct spans *spans, unsigned rule)
+{
+    const struct span_rule *r = spans->rules[rule];
+
+    return (struct rule_shape){r->n_steps, r->n_keys, spans->rule_keys[rule].n_found_by, r->again};
+}
+
 static inline struct open_span *get_open(const struct spans *spans, uint32_t n)
 {
     return (struct open_span *)(void *)(spans->open + n * spans->open_size);
@@ -282,11 +289,11 @@ static inline bool selects(const struct spans *spans, const struct item *item)
 }
 
 /* Adds a span for KEY, before or after those of the same key. PLACE: what find() returned; NULL: not known. 0: memory is out. */
-static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *place,
-                       const struct step_use *use, const struct item *item, bool early,
-                       bool in_front)
+static inline __attribute__((always_inline)) uint32_t
+put_in_shape(struct spans *spans, const struct key *key, uint32_t *place,
+             const struct step_use *use, const struct item *item, bool early, bool in_front,
+             struct rule_shape shape)
 {
-    const struct span_rule *rule = spans->rules[use->rule];
     struct span_ages *ages = early ? &spans->early : &spans->begun;
     struct open_span *span;
     uint32_t n;
@@ -305,7 +312,7 @@ static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *pla
         place = NULL;
     }
     if (unlikely(!place))
-        place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
+        place = find(spans, key, shape.n_found_by);
     n = spans->free;
     span = get_open(spans, n);
     spans->free = span->chain;
@@ -321,14 +328,14 @@ static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *pla
     span->counted = selects(spans, item);
     span->clock_part = item->clock_part;
     span->place = key->place;
-    for (unsigned i = 0; i < rule->n_keys; i++)
+    for (unsigned i = 0; i < shape.n_keys; i++)
         span->keys[i] = key->keys[i];
     span->kind = use->kind;
     span->origin = item->origin;
     span->cpu = item->cpu;
     span->pid = item->pid;
     span->vcpu = item->vcpu;
-    for (unsigned i = 0; i < rule->n_steps; i++)
+    for (unsigned i = 0; i < shape.n_steps; i++)
         span->at[i] = TIME_UNKNOWN;
     span->at[use->step] = item->time;
     span->tag = 0;
@@ -346,13 +353,21 @@ static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *pla
     return n;
 }
 
+static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *place,
+                       const struct step_use *use, const struct item *item, bool early,
+                       bool in_front)
+{
+    return put_in_shape(spans, key, place, use, item, early, in_front, shape_of(spans, use->rule));
+}
+
 /* ---- begins and ends ---- */
 
-static void make_span(const struct open_span *open, struct span *span)
+static inline __attribute__((always_inline)) void
+make_span_shape(const struct open_span *open, struct span *span, struct rule_shape shape)
 {
     span->kind = open->kind;
     span->origin = open->origin;
-    for (unsigned i = 0; i < open->kind->rule->n_steps; i++)
+    for (unsigned i = 0; i < shape.n_steps; i++)
         span->at[i] = open->at[i];
     span->cpu = open->cpu;
     span->pid = open->pid;
@@ -372,7 +387,7 @@ static void end_without_end(struct spans *spans, const struct open_span *open, e
     open->kind->fates[fate] += open->counted;
     if (open->early || !spans->ops->incomplete)
         return;
-    make_span(open, &span);
+    make_span_shape(open, &span, shape_of(spans, open->rule));
     span.error_ns = open->error_ns;
     spans->ops->incomplete(spans->arg, &span, fate);
 }
@@ -497,12 +512,12 @@ static enum span_fate fate_at_finish(const struct spans *spans, const struct ope
 
 /* Whether OPEN, which was found for KEY, has all of it: of a rule of which one is open at a place at a time, it may be
  * another. */
-static inline bool is_same(const struct span_rule *rule, const struct open_span *open,
+static inline bool is_same(struct rule_shape shape, const struct open_span *open,
                            const struct step_use *use, const struct key *key)
 {
-    if (likely(rule->again != SPAN_AGAIN_REPLACE))
+    if (likely(shape.again != SPAN_AGAIN_REPLACE))
         return true;
-    for (unsigned i = 0; i < rule->n_keys; i++)
+    for (unsigned i = 0; i < shape.n_keys; i++)
         if (open->keys[i] != key->keys[i])
             return false;
     return open->kind == use->kind;
@@ -567,8 +582,9 @@ static inline bool may_follow(const struct span_rule *rule, unsigned seen, unsig
     return true;
 }
 
-static int begin(struct spans *spans, const struct step_use *use, const struct item *item,
-                 const struct key *key, const struct source_losses *source)
+static inline __attribute__((always_inline)) int
+begin(struct spans *spans, const struct step_use *use, const struct item *item,
+      const struct key *key, const struct source_losses *source, struct rule_shape shape)
 {
     const struct span_rule *rule = spans->rules[use->rule];
     uint32_t *place = NULL;
@@ -576,26 +592,25 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
     uint32_t n;
 
     if (likely(spans->n_buckets > 0)) {
-        unsigned n_keys = spans->rule_keys[use->rule].n_found_by;
         struct open_span *open;
 
-        place = find(spans, key, n_keys);
-        for (; unlikely(*place != 0); place = find_from(spans, place, key, n_keys)) {
+        place = find(spans, key, shape.n_found_by);
+        for (; unlikely(*place != 0); place = find_from(spans, place, key, shape.n_found_by)) {
             open = get_open(spans, *place);
             if (open->early) {
-                if (is_same(rule, open, use, key) && may_follow(rule, 0, open->step) &&
+                if (is_same(shape, open, use, key) && may_follow(rule, 0, open->step) &&
                     (uint64_t)item->time - (uint64_t)open->at[open->step] <=
                         clock_errors_sum(open->error_ns, item->error_ns))
-                    return open->step == rule->n_steps - 1
+                    return open->step == shape.n_steps - 1
                                ? complete_early(spans, place, use, item)
                                : begin_late(spans, place, use, item, key);
                 end_without_end(spans, open, SPAN_NO_BEGIN);
                 take_out(spans, place, *place);
                 continue;
             }
-            if (rule->again == SPAN_AGAIN_NEST || rule->again == SPAN_AGAIN_QUEUE)
+            if (shape.again == SPAN_AGAIN_NEST || shape.again == SPAN_AGAIN_QUEUE)
                 break;
-            if (rule->again == SPAN_AGAIN_FIRST &&
+            if (shape.again == SPAN_AGAIN_FIRST &&
                 !may_have_ended(spans, open, source, item->cpu) && !is_gone(spans, open)) {
                 open->kind->fates[SPAN_AGAIN] += selects(spans, item);
                 return 0;
@@ -606,7 +621,7 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
     }
     if (spans->ops->begin)
         tag = spans->ops->begin(spans->arg, use->kind, item);
-    n = put_in(spans, key, place, use, item, false, begins_in_front(rule));
+    n = put_in_shape(spans, key, place, use, item, false, shape.again != SPAN_AGAIN_QUEUE, shape);
     if (unlikely(n == 0))
         return -ENOMEM;
     get_open(spans, n)->tag = tag;
@@ -666,8 +681,9 @@ static _cold_ void set_measured(const struct step_use *use, const struct item *i
 
 /* ITEM is a step after the first. 1: of a span that was open, or that was given up here, as it may have ended before; 0: of
  * none. */
-static int go_on(struct spans *spans, const struct step_use *use, const struct item *item,
-                 const struct key *key, const struct source_losses *source)
+static inline __attribute__((always_inline)) int
+go_on(struct spans *spans, const struct step_use *use, const struct item *item,
+      const struct key *key, const struct source_losses *source, struct rule_shape shape)
 {
     const struct span_rule *rule = spans->rules[use->rule];
     struct open_span *open;
@@ -678,7 +694,7 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
     int r;
 
     if (likely(spans->n_buckets > 0)) {
-        place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
+        place = find(spans, key, shape.n_found_by);
         n = *place;
     }
     /* The first of a list is the one to end next, by `again`; of a chain of steps, the first that got so far. */
@@ -687,7 +703,7 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
 
         open = get_open(spans, n);
         next = open->same_next;
-        if (open->early || !is_same(rule, open, use, key))
+        if (open->early || !is_same(shape, open, use, key))
             return 0;
         if (unlikely(!may_be_of(spans, open, use, item))) {
             n = next;
@@ -704,13 +720,14 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
     }
     if (n == 0)
         return may_be_end;
-    open->at[use->step] = item->time;
-    open->step = (uint8_t)use->step;
-    if (use->step != rule->n_steps - 1) {
+    if (use->step != shape.n_steps - 1) {
+        open->at[use->step] = item->time;
+        open->step = (uint8_t)use->step;
         spans->rule_keys[use->rule].went_on = use->begins_too;
         return 1;
     }
-    make_span(open, &span);
+    make_span_shape(open, &span, shape);
+    span.at[use->step] = item->time;
     if (likely(item->origin == open->origin))
         span.error_ns = clock_duration_error(item->origin, ticks_between(open->at[0], item->time),
                                              clock_parts_join(open->clock_part, item->clock_part),
@@ -728,35 +745,37 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
 }
 
 /* Whether ITEM has what USE asks for. */
-static inline bool can_use(struct spans *spans, const struct step_use *use, const struct item *item,
-                           const struct source_losses *source, struct key *key)
+static inline __attribute__((always_inline)) bool
+can_use(struct spans *spans, const struct step_use *use, const struct item *item,
+        const struct source_losses *source, struct rule_shape shape, struct key *key)
 {
     if (unlikely(use->condition) && !condition_holds(use->condition, item))
         return false;
-    if (likely(make_key(spans, use, item, source->number, key)))
+    if (likely(make_key(spans, use, item, source->number, shape, key)))
         return true;
     use->kind->fates[SPAN_UNKEYED] += selects(spans, item);
     return false;
 }
 
 /* ITEM is one step of one span at most, by the N uses of a rule whose steps it may be. */
-static inline int put_step(struct spans *spans, const struct step_use *uses, unsigned n,
-                           const struct item *item, const struct source_losses *source)
+static inline __attribute__((always_inline)) int
+put_step(struct spans *spans, const struct step_use *uses, unsigned n, const struct item *item,
+         const struct source_losses *source, struct rule_shape shape)
 {
     const struct step_use *missed = NULL;
     struct key key, missed_key;
     int r;
 
     if (likely(n == 1)) {
-        if (!can_use(spans, uses, item, source, &key))
+        if (!can_use(spans, uses, item, source, shape, &key))
             return 0;
-        r = go_on(spans, uses, item, &key, source);
+        r = go_on(spans, uses, item, &key, source, shape);
         return unlikely(r == 0) ? put_early(spans, uses, item, &key) : MIN(r, 0);
     }
     for (unsigned i = 0; i < n; i++) {
-        if (!can_use(spans, &uses[i], item, source, &key))
+        if (!can_use(spans, &uses[i], item, source, shape, &key))
             continue;
-        r = go_on(spans, &uses[i], item, &key, source);
+        r = go_on(spans, &uses[i], item, &key, source, shape);
         if (r != 0)
             return r < 0 ? r : 0;
         if (!missed) {
@@ -774,19 +793,26 @@ static int end_thread(struct spans *spans, const struct class_steps *steps, cons
     return likely(pid == PID_UNKNOWN) ? 0 : span_sources_end_thread(spans, item, pid);
 }
 
-/* What ITEM is by USE, and by those of the same rule that follow it. */
-static inline int put_use(struct spans *spans, const struct step_use *use, const struct item *item,
-                          const struct source_losses *source)
+/* What ITEM is by USE, and by those of the same rule that follow it. Between the two steps of a rule is none. */
+static inline __attribute__((always_inline)) int
+put_use_shape(struct spans *spans, const struct step_use *use, const struct item *item,
+              const struct source_losses *source, struct rule_shape shape)
 {
     struct key key;
 
     if (use->step > 0)
-        return put_step(spans, use, use->n_same, item, source);
-    if (unlikely(spans->rule_keys[use->rule].went_on))
+        return put_step(spans, use, shape.n_steps == 2 ? 1 : use->n_same, item, source, shape);
+    if (shape.n_steps > 2 && unlikely(spans->rule_keys[use->rule].went_on))
         spans->rule_keys[use->rule].went_on = false;
-    else if (can_use(spans, use, item, source, &key))
-        return begin(spans, use, item, &key, source);
+    else if (can_use(spans, use, item, source, shape, &key))
+        return begin(spans, use, item, &key, source, shape);
     return 0;
+}
+
+static int put_use(struct spans *spans, const struct step_use *use, const struct item *item,
+                   const struct source_losses *source)
+{
+    return put_use_shape(spans, use, item, source, shape_of(spans, use->rule));
 }
 
 static int put_steps(struct spans *spans, const struct class_steps *steps, const struct item *item)
@@ -800,7 +826,8 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
         span_sources_complete(spans, source);
     for (const struct step_use *use = steps->uses, *end = use + steps->n; use != end;
          use += use->step == 0 ? 1 : use->n_same) {
-        int r = put_use(spans, use, item, source);
+        int r = likely(use->is_simple) ? put_use_shape(spans, use, item, source, SIMPLE_SHAPE)
+                                       : put_use(spans, use, item, source);
 
         if (unlikely(r < 0))
             return r;
@@ -882,7 +909,7 @@ uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *
         return NULL;
     source = get_source(spans, item->origin);
     use.name = span_steps_name(spans, rule, "", 0);
-    if (!source || !make_key(spans, &use, item, source->number, &key))
+    if (!source || !make_key(spans, &use, item, source->number, SIMPLE_SHAPE, &key))
         return NULL;
     n = *find(spans, &key, 0);
     if (n == 0)
