@@ -60,6 +60,7 @@ struct exit_class {
     int number, direction;
     /* of EXIT_PV: its name as a number. Events of 32-bit and of 64-bit guests are of one kind. */
     uint64_t pv_kind;
+    struct row *pv_row; /* of all its events; NULL: not known yet, or they have several */
     /* of EXIT_STATE; Xen's have both states, and the vCPU as two fields; switches of the kernel have two threads. */
     enum exit_state from, to;
     int domain, prev_pid, prev_state, next_pid, pid;

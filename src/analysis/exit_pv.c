@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/exit_pv.h"
 
-#include "base/macro.h"
 #include <errno.h>
+
+#include "base/macro.h"
 
 static unsigned n_own_keys(const struct exit_pv *pv)
 {
@@ -67,13 +68,30 @@ static _cold_ struct row *add_row(struct exit_pv *pv, const struct grouping *gro
     return row;
 }
 
-int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit_class *class,
-                const struct item *item)
+/* NULL: memory is out. */
+static struct row *find_row(struct exit_pv *pv, struct grouping *grouping, struct exit_class *class,
+                            const struct item *item)
 {
-    struct grouping *grouping = &analysis->settings.grouping;
     uint64_t numbers[ROW_KEYS] = {0};
     struct row *row;
     unsigned rank;
+
+    numbers[0] = class->pv_kind;
+    if (pv->detail && has_detail(class, item))
+        numbers[1] = exit_detail_number(class, item, &rank);
+    grouping_numbers(grouping, item, numbers + n_own_keys(pv));
+    row = rows_find(&pv->rows, numbers);
+    if (unlikely(!row))
+        row = add_row(pv, grouping, class, item, numbers);
+    if (!pv->detail && grouping->n == 0)
+        class->pv_row = row;
+    return row;
+}
+
+int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, struct exit_class *class,
+                const struct item *item)
+{
+    struct row *row = class->pv_row;
 
     pv->n++;
     /* No entry is known to be as long. */
@@ -83,15 +101,11 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
     }
     if (unlikely(pv->rows.periods_begin == TIME_UNKNOWN))
         pv->rows.periods_begin = item->time;
-    numbers[0] = class->pv_kind;
-    if (pv->detail && has_detail(class, item))
-        numbers[1] = exit_detail_number(class, item, &rank);
-    grouping_numbers(grouping, item, numbers + n_own_keys(pv));
-    row = rows_find(&pv->rows, numbers);
-    if (unlikely(!row))
-        row = add_row(pv, grouping, class, item, numbers);
-    if (!row)
-        return -ENOMEM;
+    if (!row) {
+        row = find_row(pv, &analysis->settings.grouping, class, item);
+        if (!row)
+            return -ENOMEM;
+    }
     row_note_source(row, item->origin, item->origin,
                     rows_cpu(&pv->rows, item->origin, item->cpu, item->vcpu), true, false);
     return row_count(&pv->rows, row, item->time, 0, 0);

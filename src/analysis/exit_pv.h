@@ -20,7 +20,7 @@ int exit_pv_init(struct exit_pv *pv, const struct analysis_settings *settings, b
 void exit_pv_done(struct exit_pv *pv);
 
 /* Counts ITEM, whose CLASS has the role EXIT_PV. -ERANGE: in a period beyond ROW_PERIODS_MAX. 0, -ENOMEM. */
-int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit_class *class,
+int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, struct exit_class *class,
                 const struct item *item);
 
 /* Adds the rows: n and rate are known. 0, -ENOMEM. */

@@ -300,6 +300,17 @@ static inline struct state_thread *state_thread_find(const struct state_source *
     return NULL;
 }
 
+/* Most events of Xen: ITEM shows that its CPU is alive, and what runs there is known. */
+static inline bool state_xen_passes(struct state_source *source, const struct class_plan *plan,
+                                    const struct item *item)
+{
+    if (plan->role != PLAN_XEN_OTHER || (uint32_t)item->cpu >= source->n_cpus ||
+        !source->cpus[item->cpu].known)
+        return false;
+    state_cpu_seen(source, &source->cpus[item->cpu], item->time);
+    return true;
+}
+
 /* T6: whether the events of thread ID of a filtered source are in the trace. */
 static inline bool state_is_recorded(const struct state_source *source, int32_t id)
 {

@@ -606,10 +606,10 @@ static inline void put_event(struct states *states, const struct item *item)
     source->last = item->time;
     if (unlikely(source->incomplete) && item->time >= source->origin->complete_from)
         complete(source);
-    if (plan->role >= PLAN_RUNSTATE)
-        state_xen_put(source, plan, item);
-    else
+    if (plan->role < PLAN_RUNSTATE)
         state_kernel_put(source, plan, item);
+    else if (!state_xen_passes(source, plan, item))
+        state_xen_put(source, plan, item);
 }
 
 int states_put(struct states *states, const struct item *items, unsigned n)
