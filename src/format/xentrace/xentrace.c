@@ -315,8 +315,8 @@ static void put_last_loss(struct cpu_source *s, struct item *item)
     s->lost_at_end = 0;
 }
 
-/* An event with WORDS, of KNOWN, at s->time. Hypercalls have a class by their words (xentrace_call()). */
-static inline void put_event(struct cpu_source *s, struct item *item,
+/* An event with WORDS, of KNOWN, at s->time. Hypercalls have a class by their words. 0, -ENOMEM. */
+static inline int put_event(struct cpu_source *s, struct item *item,
                              const struct xentrace_known *known, uint32_t header,
                              const uint8_t *words)
 {
@@ -332,10 +332,15 @@ static inline void put_event(struct cpu_source *s, struct item *item,
         .vcpu = s->vcpu,
         .kind = ITEM_EVENT,
     };
-    if (known->tracks && known->tracks != TRACKS_CALL) {
+    if (known->tracks == TRACKS_CALL) {
+        item->class = xentrace_call(&s->x->classes, known, load_le32(words));
+        if (unlikely(!item->class))
+            return -ENOMEM;
+    } else if (known->tracks) {
         s->follows = true;
         xentrace_track_vcpu(known->tracks, item, &s->vcpu);
     }
+    return 0;
 }
 
 /* Makes the items of what is in the buffer, from item N on. Returns their number. *RET_STOP: the
@@ -353,21 +358,25 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         uint32_t size = xentrace_record_size(header);
         const uint8_t *words = p + 4;
         const struct xentrace_known *known;
-        int64_t last = s->stamped ? s->time : TIME_UNKNOWN;
-        struct item *item;
+        struct item *item = &s->items[n];
+        int64_t last;
 
         /* Most: an event with a time, of a class that was met before. */
         known = xentrace_class_known(&x->classes, header);
         if (likely(known && xentrace_has_tsc(header) && size <= (size_t)(end - p) &&
-                   load_le64(words) <= INT64_MAX && known->tracks != TRACKS_CALL &&
-                   !s->loss_pending)) {
+                   load_le64(words) <= INT64_MAX && !s->loss_pending)) {
             s->time = (int64_t)load_le64(words);
             s->stamped = true;
-            put_event(s, &s->items[n++], known, header, words + 8);
+            if (unlikely(put_event(s, item, known, header, words + 8) < 0)) {
+                *ret_stop = "";
+                break;
+            }
+            n++;
             p += size;
             continue;
         }
 
+        last = s->stamped ? s->time : TIME_UNKNOWN;
         s->next = (size_t)(p - s->buf);
         if (size > (size_t)(end - p))
             break;
@@ -415,13 +424,9 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
             *ret_stop = "";
             break;
         }
-        put_event(s, item, known, header, words);
-        if (known->tracks == TRACKS_CALL) {
-            item->class = xentrace_call(&x->classes, known, load_le32(words));
-            if (unlikely(!item->class)) {
-                *ret_stop = "";
-                break;
-            }
+        if (unlikely(put_event(s, item, known, header, words) < 0)) {
+            *ret_stop = "";
+            break;
         }
         n++;
         p += size;
