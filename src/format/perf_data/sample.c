@@ -585,13 +585,6 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, uint8_t cpu
     return item->class ? 1 : -ENOMEM;
 }
 
-static int put_sample(struct perf_data *perf, struct perf_cpu *cpu, const struct item *item,
-                      const struct order_piece *pieces, unsigned n_pieces)
-{
-    cpu->held = order_put(perf->order, item, pieces, n_pieces);
-    return cpu->held ? 0 : -ENOMEM;
-}
-
 /* Keeps RECORD in RET and a copy of its body in BODY, until the next one is kept there. -ENOMEM. */
 static int keep_record(const struct perf_record *record, struct text *body, struct perf_record *ret)
 {
@@ -638,6 +631,46 @@ static int32_t thread_of(const struct perf_data *perf, const struct perf_attr *a
     return attr->tid != PERF_NOWHERE ? (int32_t)get_u32(perf, body + attr->tid + 4) : PID_UNKNOWN;
 }
 
+/* The sample RECORD, of CPU NUMBER, is the last one of CPU. */
+static int put_sample(struct perf_data *perf, const struct perf_record *record,
+                      struct perf_attr *attr, struct parts *parts, struct perf_cpu *cpu,
+                      int32_t number)
+{
+    uint8_t cpumode = record->misc & MISC_CPUMODE;
+    bool is_tracepoint = attr->type == EVENT_TRACEPOINT && parts->raw;
+    struct order_piece pieces[3];
+    unsigned n_pieces = 1;
+    /* Not by make_item(), whose result is copied by loads that wait for the stores of its members. */
+    struct item item = {
+        .kind = ITEM_EVENT,
+        .time = cpu->last,
+        .origin = &perf->origin->kernel.origin,
+        .cpu = number,
+        .pid = thread_of(perf, attr, record->body),
+        .vcpu = VCPU_UNKNOWN,
+    };
+    int r = is_tracepoint ? set_tracepoint(perf, attr, parts, &item)
+                          : set_class(perf, attr, cpumode, &item);
+
+    if (unlikely(r <= 0)) {
+        perf->n_unclear += r == 0;
+        return r;
+    }
+    if (is_tracepoint) {
+        pieces[0] = (struct order_piece){parts->raw, parts->raw_size};
+    } else {
+        const uint8_t *raw = parts->raw ? parts->raw : record->body;
+
+        pieces[0] = (struct order_piece){record->body, attr->fixed};
+        pieces[1] = (struct order_piece){&cpumode, sizeof cpumode};
+        pieces[2] = parts->chain ? (struct order_piece){parts->chain, parts->chain_size}
+                                 : (struct order_piece){raw, parts->raw_size};
+        n_pieces = 3;
+    }
+    cpu->held = order_put(perf->order, &item, pieces, n_pieces);
+    return cpu->held ? 0 : -ENOMEM;
+}
+
 /* A sample of CPU NUMBER and THREAD has TIME: tells whether the kept one is damaged. -ENOMEM. */
 static int settle_step(struct perf_data *perf, int32_t number, int32_t thread, int64_t time);
 
@@ -645,12 +678,9 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
 {
     const uint8_t *body = record->body;
     struct perf_attr *attr = perf_attrs_of_sample(&perf->attrs, body, record->size);
-    uint8_t cpumode = record->misc & MISC_CPUMODE;
-    struct order_piece pieces[3];
+    int32_t number = CPU_UNKNOWN;
     struct perf_cpu *cpu;
     struct parts parts;
-    struct item item;
-    bool is_tracepoint;
     int64_t time;
     int r;
 
@@ -664,19 +694,17 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         time = (int64_t)get_u64(perf, body + attr->time);
     else
         perf->no_times = true;
-    item = make_item(perf, ITEM_EVENT, time, CPU_UNKNOWN, PID_UNKNOWN);
     if (likely(attr->cpu != PERF_NOWHERE))
-        item.cpu = (int32_t)get_u32(perf, body + attr->cpu);
+        number = (int32_t)get_u32(perf, body + attr->cpu);
     else if (attr->id != PERF_NOWHERE)
-        item.cpu = cpu_of_id(perf, get_u64(perf, body + attr->id));
-    r = unlikely(perf->has_step) ? settle_step(perf, item.cpu, thread_of(perf, attr, body), time)
-                                 : 0;
-    cpu = r < 0 ? NULL : get_cpu(perf, item.cpu);
+        number = cpu_of_id(perf, get_u64(perf, body + attr->id));
+    r = unlikely(perf->has_step) ? settle_step(perf, number, thread_of(perf, attr, body), time) : 0;
+    cpu = r < 0 ? NULL : get_cpu(perf, number);
     if (!cpu)
         return -ENOMEM;
     if (unlikely(is_far(cpu->last, time, SOURCE_STRAY_NS)) && record != &perf->step)
         return keep_step(perf, record);
-    item.time = time = seen_time(perf, time);
+    time = seen_time(perf, time);
     if (unlikely(cpu->is_damaged)) {
         r = put_damage(perf, cpu, time, false);
         if (r < 0)
@@ -686,7 +714,7 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         r = perf->first_time == INT64_MAX ? put_left_out(perf, time) : 0;
         if (r < 0)
             return r;
-        cpu = get_cpu(perf, item.cpu); /* they may have moved */
+        cpu = get_cpu(perf, number); /* they may have moved */
         perf->first_time = MIN(perf->first_time, time);
     } else if (unlikely(perf->is_sampled)) {
         r = put_loss(perf, cpu, MAX(time, cpu->last), LOST_UNKNOWN);
@@ -698,23 +726,7 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     if (unlikely(time < perf->seek_time))
         return keep_skipped(perf, record);
     perf->has_skipped_last = false;
-    item.pid = thread_of(perf, attr, body);
-    is_tracepoint = attr->type == EVENT_TRACEPOINT && parts.raw;
-    r = is_tracepoint ? set_tracepoint(perf, attr, &parts, &item)
-                      : set_class(perf, attr, cpumode, &item);
-    if (unlikely(r <= 0)) {
-        perf->n_unclear += r == 0;
-        return r;
-    }
-    if (is_tracepoint) {
-        pieces[0] = (struct order_piece){parts.raw, parts.raw_size};
-        return put_sample(perf, cpu, &item, pieces, 1);
-    }
-    pieces[0] = (struct order_piece){body, attr->fixed};
-    pieces[1] = (struct order_piece){&cpumode, sizeof cpumode};
-    pieces[2] = parts.chain ? (struct order_piece){parts.chain, parts.chain_size}
-                            : (struct order_piece){parts.raw ? parts.raw : body, parts.raw_size};
-    return put_sample(perf, cpu, &item, pieces, 3);
+    return put_sample(perf, record, attr, &parts, cpu, number);
 }
 
 int perf_settle_step(struct perf_data *perf)

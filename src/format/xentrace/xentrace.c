@@ -317,8 +317,8 @@ static void put_last_loss(struct cpu_source *s, struct item *item)
 
 /* An event with WORDS, of KNOWN, at s->time. Hypercalls have a class by their words. 0, -ENOMEM. */
 static inline int put_event(struct cpu_source *s, struct item *item,
-                             const struct xentrace_known *known, uint32_t header,
-                             const uint8_t *words)
+                            const struct xentrace_known *known, uint32_t header,
+                            const uint8_t *words)
 {
     *item = (struct item){
         .time = s->time,
