@@ -8,6 +8,7 @@
 #include "base/listen.h"
 #include "index/index.h"
 #include "serve/answer.h"
+#include "serve/audience.h"
 #include "serve/generation.h"
 #include "serve/guard.h"
 #include "serve/request.h"
@@ -32,6 +33,7 @@ struct server {
     char address[400];
     struct generations generations;
     struct tsp_bookmarks bookmarks;
+    struct audience audience;
     atomic_bool stops;          /* requests end early */
     atomic_bool has_changed;    /* the trace: options.has_changed() said so */
     _Atomic uint64_t next_look; /* when that is asked again, of CLOCK_MONOTONIC */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "libraries/libmicrohttpd.h"
 #include "libraries/libpcre2.h"
 #include "serve/routes.h"
@@ -268,6 +269,11 @@ int server_open(const char *where, struct server **ret_server, struct error *err
 
     if (!server)
         return -ENOMEM;
+    r = audience_init(&server->audience, clock_ns(CLOCK_MONOTONIC));
+    if (r < 0) {
+        free(server);
+        return error_set(error, r, NULL, "cannot start the server: %s", error_text(r));
+    }
     generations_init(&server->generations);
     tsp_bookmarks_init(&server->bookmarks);
     r = libmicrohttpd_load(error);
@@ -302,6 +308,11 @@ int server_set_data(struct server *server, const struct server_data *data)
 void server_set_ended(struct server *server)
 {
     generations_end(&server->generations);
+}
+
+struct audience *server_audience(struct server *server)
+{
+    return &server->audience;
 }
 
 bool server_has_losses(struct server *server)
@@ -345,6 +356,7 @@ struct server *server_stop(struct server *server)
     listeners_close(&server->listeners);
     generations_done(&server->generations);
     tsp_bookmarks_done(&server->bookmarks);
+    audience_done(&server->audience);
     explicit_bzero(server->guard.secret, sizeof server->guard.secret);
     free(server);
     return NULL;

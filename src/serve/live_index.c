@@ -10,6 +10,7 @@
 
 #include "base/clock_ns.h"
 #include "live/reader.h"
+#include "serve/audience.h"
 #include "serve/serve.h"
 #include "trace/directory.h"
 
@@ -22,6 +23,7 @@ struct serve_live_reader {
     char *dir;
     struct live_consumer consumer;
     struct live_reader *reader; /* NULL: the recording has ended */
+    bool is_behind;             /* it has not read since somebody asks again */
 };
 
 static bool is_same(const struct index_summary *a, const struct index_summary *b)
@@ -164,6 +166,39 @@ static int wait_for_readers(const struct serve_live *live)
     return 0;
 }
 
+static bool is_flushing(const struct serve_live *live)
+{
+    for (unsigned i = 0; i < live->n_readers; i++)
+        if (live->readers[i].reader && live_reader_is_flushing(live->readers[i].reader))
+            return true;
+    return false;
+}
+
+/* Reads nothing until somebody asks. */
+static void wait_for_audience(struct serve_live *live)
+{
+    struct audience *audience = server_audience(live->server);
+
+    if (is_flushing(live) || audience_is_there(audience, clock_ns(CLOCK_MONOTONIC)))
+        return;
+    audience_wait(audience, live->wakeup);
+    for (unsigned i = 0; i < live->n_readers; i++) {
+        live->readers[i].is_behind = live->readers[i].reader != NULL;
+        if (live->readers[i].reader)
+            live_reader_resume(live->readers[i].reader);
+    }
+}
+
+/* When each reader has looked once, requests need not wait any longer. */
+static void note_step(struct serve_live *live, struct serve_live_reader *reader)
+{
+    reader->is_behind = false;
+    for (unsigned i = 0; i < live->n_readers; i++)
+        if (live->readers[i].is_behind)
+            return;
+    audience_set_current(server_audience(live->server));
+}
+
 static void *follow(void *arg)
 {
     struct serve_live *live = arg;
@@ -179,14 +214,19 @@ static void *follow(void *arg)
             if (!reader->reader)
                 continue;
             r = live_reader_step(reader->reader);
+            if (r != 0)
+                note_step(live, reader);
             if (live_reader_has_ended(reader->reader)) {
                 live_reader_free(reader->reader);
                 reader->reader = NULL;
             }
         }
-        if (r >= 0 && live->n_running > 0)
+        if (r >= 0 && live->n_running > 0) {
             r = wait_for_readers(live);
+            wait_for_audience(live);
+        }
     }
+    audience_set_current(server_audience(live->server));
     /* Without memory, what was shown last stays. */
     if (r < 0)
         server_set_ended(live->server);

@@ -7,7 +7,7 @@
  * An index is built from the beginning of the trace, not extended. Its engines hold what is open, and end it to write an index,
  * so that they cannot go on. What comes also changes what was: times, as the clocks are compared again, and events of sources that were late,
  * which belong between others. The cost is bounded: at most a quarter of a CPU per recording, as the reader rests three times as
- * long as a build computes, and the memory of one build. So what is shown is at most about four builds old. */
+ * long as a build computes, and the memory of one build. So what is shown is at most about four builds old. While no client asks (serve/audience.h), nothing is read. */
 
 #include <pthread.h>
 #include <stdatomic.h>

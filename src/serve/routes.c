@@ -31,6 +31,8 @@ static void redirect(struct exchange *x)
 }
 
 #define LOOK_PERIOD_NS NSEC_PER_SEC
+/* How long the first request waits for the index of a recording that nobody looked at. */
+#define CATCH_UP_NS (2 * NSEC_PER_SEC)
 #define TSP "tsp/api/"
 #define OUTPUTS TSP "experiments/{}/outputs"
 #define BOOKMARKS TSP "experiments/{}/bookmarks"
@@ -132,6 +134,7 @@ static void run_route(struct exchange *x, const struct route *route)
 
     if (exchange_number(x, "generation", 1, INT64_MAX, &number) < 0)
         return;
+    audience_ask(&x->server->audience, clock_ns(CLOCK_MONOTONIC), CATCH_UP_NS);
     x->generation = generations_get(&x->server->generations, (uint64_t)number);
     if (x->generation && !index_is_whole(x->generation->index)) {
         answer_error(&x->answer, HTTP_FAILED,

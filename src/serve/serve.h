@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+struct audience;
 struct index;
 struct server;
 struct trace_options;
@@ -45,6 +46,8 @@ int server_open(const char *where, struct server **ret_server, struct error *err
 int server_set_data(struct server *server, const struct server_data *data);
 /* No newer data will follow. */
 void server_set_ended(struct server *server);
+/* Who asks it; as long as the server. */
+struct audience *server_audience(struct server *server);
 /* Answers from now on: server_set_data() was called. What OPTIONS point to must outlive the server. Signals that are blocked
  * remain so in its threads. A negative errno with ERROR. */
 int server_start(struct server *server, const struct server_options *options, struct error *error);

@@ -93,6 +93,19 @@ def expect_begin(trace, before, started):
     assert moved < (time.monotonic_ns() - started) // 1000, (trace["begin_ns"], before["begin_ns"])
 
 
+def used_cpu(process):
+    """ns, of all its threads."""
+    tasks = f"/proc/{process.pid}/task"
+    return sum(int(open(f"{tasks}/{task}/schedstat").read().split()[0]) for task in os.listdir(tasks))
+
+
+def rests(server):
+    """Nothing is read for three periods, each of which would take some of a CPU."""
+    before = used_cpu(server.process)
+    time.sleep(3)
+    return used_cpu(server.process) == before
+
+
 def expect_gone(server, generation):
     try:
         server.ask("api/slices", tracks=0, generation=generation)
@@ -116,6 +129,9 @@ def main():
         first = [check(server) for server in servers]
         assert [trace["events"] for trace in first] == [FIRST] * 2, first
         assert os.listdir(INDEXES) == [], os.listdir(INDEXES)
+
+        # Nobody asks, and the recording is not read, until the next request.
+        wait_until("a server that rests", lambda: rests(servers[0]))
 
         open("go1", "w").close()
         for server, before in zip(servers, first):
