@@ -205,6 +205,11 @@ def make_file(seed, path, kind):
     for _ in range(rng.randint(1, 3) if what == "loss" else 0):
         cpu = rng.randrange(made.host.n_cpus)
         source.lose(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) - 2)), rng.randint(1, 4), rng.random() < 0.7)
+    if kind == "lttng":
+        source.stop()
+    if kind == "lttng" and what == "nothing" and made.host.n_cpus > 1 and random.Random(seed + 4).random() < 0.6:
+        what = "cut between packets"
+        source.cut_packets(random.Random(seed + 5))
     if what == "cut":
         source.cut(rng)
     if what == "snapshot":

@@ -143,6 +143,21 @@ class LttngTrace(Source):
             last.data, last.end = b"".join(record(event) for event in last.events), max(end, last.events[0].time)
             self.gaps.append(Gap(cpu, last.events[-1].time, None))
 
+    def stop(self):
+        """The session ends the packets of all CPUs."""
+        for pages in self.cpus:
+            if pages:
+                pages[-1].end = self.end
+
+    def cut_packets(self, rng):
+        """Whole packets at the end of a CPU are missing: a fiftieth of the time or more."""
+        cpu = rng.randrange(self.kernel.n_cpus)
+        pages, n_pages = self.cpus[cpu], rng.randint(1, max(1, len(self.cpus[cpu]) - 1))
+        begin = min(pages[0].events[0].time for pages in self.cpus if pages)
+        if 0 < n_pages < len(pages) and self.end - pages[-n_pages - 1].events[-1].time > max((self.end - begin) // 50 + 1, 10**6):
+            del pages[-n_pages:]
+            self.gaps += [Gap(cpu, pages[-1].events[-1].time, None) for cpu, pages in enumerate(self.cpus) if pages]
+
     def cut(self, rng):
         cpu = rng.randrange(self.kernel.n_cpus)
         self.cut_cpu(cpu, rng.randint(1, max(1, len(self.cpus[cpu]) - 1)))

@@ -6,7 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "event/cpu_ends.h"
 #include "format/ctf/reader.h"
+
+/* When a session is stopped, the packets of one CPU after the other are ended, within this time. */
+#define FLUSH_NS 1000000
 
 int ctf_stream_continue(struct source *source, const char *path)
 {
@@ -97,7 +101,7 @@ static int add_to_cpu(struct ctf *c, int32_t cpu)
         of = arena_alloc(&trace->catalogue->arena, sizeof *of);
         if (!of)
             return -ENOMEM;
-        *of = (struct ctf_cpu){.next = trace->cpus, .cpu = cpu};
+        *of = (struct ctf_cpu){.next = trace->cpus, .cpu = cpu, .end = TIME_UNKNOWN};
         trace->cpus = of;
         trace->n_cpus++;
     }
@@ -113,6 +117,13 @@ int ctf_stream_note_begin(struct source *source)
     bool has_cpu = hear_first(c);
     int r = has_cpu ? add_to_cpu(c, (int32_t)heard->values[CTF_ROLE_CPU]) : 0;
 
+    if (has_cpu && ctf_has(heard, CTF_ROLE_BEGIN) &&
+        ctf_has_time(c->trace, heard->values[CTF_ROLE_BEGIN])) {
+        int64_t begin = ctf_to_ns(c->trace, heard->values[CTF_ROLE_BEGIN]);
+
+        if (c->trace->begin == TIME_UNKNOWN || begin < c->trace->begin)
+            c->trace->begin = begin;
+    }
     if (has_cpu && ctf_has(heard, CTF_ROLE_BEGIN) && ctf_has(heard, CTF_ROLE_SEQUENCE) &&
         heard->values[CTF_ROLE_SEQUENCE] > 0 &&
         ctf_has_time(c->trace, heard->values[CTF_ROLE_BEGIN])) {
@@ -124,6 +135,85 @@ int ctf_stream_note_begin(struct source *source)
     }
     forget_first(c);
     return r;
+}
+
+/* When the last of the packets ends that are in c->in, which is at its begin. TIME_UNKNOWN: their headers do not say it, or the last one
+ * is cut. */
+static int64_t find_end_of_packets(struct ctf *c)
+{
+    const struct ctf_heard *heard = &c->heard;
+    struct error error = {0};
+    int64_t end = TIME_UNKNOWN;
+    uint64_t at = 0;
+
+    while (at < c->in.size && input_seek(&c->in, at, &error) >= 0 && hear_first(c) &&
+           ctf_has(heard, CTF_ROLE_PACKET_SIZE) && heard->values[CTF_ROLE_PACKET_SIZE] >= 8 &&
+           ctf_has(heard, CTF_ROLE_END) && ctf_has_time(c->trace, heard->values[CTF_ROLE_END])) {
+        end = ctf_to_ns(c->trace, heard->values[CTF_ROLE_END]);
+        at += heard->values[CTF_ROLE_PACKET_SIZE] / 8;
+        forget_first(c);
+    }
+    forget_first(c);
+    return at == c->in.size ? end : TIME_UNKNOWN;
+}
+
+/* The same of the last file of C, of which nothing was read. 0, -ENOMEM or an errno from opening or reading. */
+static int find_end(struct ctf *c, int64_t *ret)
+{
+    const struct ctf_files *files = &c->files;
+    struct input first = c->in;
+    int r = 0;
+
+    *ret = TIME_UNKNOWN;
+    if (files->n > 0)
+        r = input_open_regular(&c->in, files->paths[files->n - 1], first.capacity,
+                               &c->source.error);
+    if (r < 0) {
+        c->in = first;
+        return r;
+    }
+    if (c->in.seekable) {
+        input_set_read_max(&c->in, CTF_HEADER_READ);
+        *ret = find_end_of_packets(c);
+        input_set_read_max(&c->in, 0);
+        r = input_seek(&c->in, 0, &c->source.error);
+    }
+    if (files->n > 0) {
+        input_done(&c->in);
+        c->in = first;
+    }
+    return r;
+}
+
+int ctf_trace_judge_ends(struct ctf_trace *trace, struct source **sources, unsigned n,
+                         struct error *error)
+{
+    struct cpu_ends ends = CPU_ENDS_NONE;
+
+    if (!ctf_is_of_lttng_kernel(trace) || trace->n_cpus < 2 || trace->begin == TIME_UNKNOWN)
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct ctf *c = container_of(sources[i], struct ctf, source);
+        int64_t end;
+        int r;
+
+        if (!c->of_cpu)
+            continue;
+        r = find_end(c, &end);
+        if (r < 0) {
+            *error = c->source.error;
+            return r;
+        }
+        if (end == TIME_UNKNOWN)
+            return 0;
+        c->of_cpu->end = MAX(c->of_cpu->end, end);
+    }
+    cpu_ends_note_begin(&ends, trace->begin);
+    for (const struct ctf_cpu *cpu = trace->cpus; cpu; cpu = cpu->next)
+        cpu_ends_note_end(&ends, cpu->end);
+    trace->first->origin.ends_apart |=
+        cpu_ends_are_apart(&ends) && ends.last_end - ends.first_end >= FLUSH_NS;
+    return 0;
 }
 
 int ctf_next_file(struct ctf *c)

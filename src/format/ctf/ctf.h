@@ -46,6 +46,10 @@ bool ctf_stream_identify(struct source *source, struct ctf_identity *ret);
  * the oldest files were written again, its CPU begins at a time of its own (origin->lost_begin), and ends at one
  * (origin->ends_apart). -ENOMEM. */
 int ctf_stream_note_begin(struct source *source);
+/* The same of the ends of the N SOURCES of TRACE, if LTTng traced a kernel: a session that is stopped ends the last packets of all CPUs. If one
+ * ends long before, packets may be missing, and each CPU is known up to its last event. Reads the headers of all packets. 0, or a negative errno with ERROR. */
+int ctf_trace_judge_ends(struct ctf_trace *trace, struct source **sources, unsigned n,
+                         struct error *error);
 
 /* Turns metadata that is in packets, LEN bytes of TEXT, into the text alone, in its place; leaves text
  * as it is. -EBADMSG with ERROR. */

@@ -411,6 +411,8 @@ static int open_streams(struct opening *opening, const struct names *names, unsi
         r = open_directory(opening, &names[i], i == 0, error);
     for (unsigned i = 0; i < opening->n && r >= 0; i++)
         r = ctf_stream_note_begin(opening->sources[i]);
+    if (r >= 0)
+        r = ctf_trace_judge_ends(opening->trace, opening->sources, opening->n, error);
     /* A trace without events has one stream, an empty one: then it has an origin, and that is not an error. */
     if (r >= 0 && opening->n == 0) {
         r = input_open_memory(&in, "", 0, path);

@@ -57,6 +57,7 @@ struct ctf_cpu {
     struct ctf_cpu *next;
     int32_t cpu;
     unsigned n_streams;
+    int64_t end; /* of its last packet; TIME_UNKNOWN: not known */
 };
 
 struct ctf_trace {
@@ -64,6 +65,8 @@ struct ctf_trace {
     struct ctf_cpu *cpus;
     unsigned n_cpus; /* that have such streams */
     int64_t end;     /* of the last of the other CPUs; TIME_UNKNOWN: there are none */
+    int64_t
+        begin; /* of the first packet of any CPU, as far as it is known; TIME_UNKNOWN: it is not */
     struct catalogue *catalogue;
     struct ctf_metadata metadata;
     struct ctf_layout layout;
@@ -192,6 +195,8 @@ static inline struct origin *ctf_origin_of(const struct ctf *c)
 
 /* Whether Strata made it from another trace. */
 bool ctf_is_exported(const struct ctf_trace *trace);
+/* Whether LTTng traced a kernel. */
+bool ctf_is_of_lttng_kernel(const struct ctf_trace *trace);
 
 /* Goes on to the stream's next file: 1; 0: there is none; or a negative errno. */
 int ctf_next_file(struct ctf *c);

@@ -126,6 +126,11 @@ bool ctf_is_exported(const struct ctf_trace *trace)
     return is_exported(&trace->metadata);
 }
 
+bool ctf_is_of_lttng_kernel(const struct ctf_trace *trace)
+{
+    return is_of(&trace->metadata, "lttng-modules");
+}
+
 /* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata says. All else is
  * a VMM's, which LTTng-UST and libstrata trace. */
 static enum layer layer_of(const struct ctf_metadata *m)
@@ -360,7 +365,7 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
 
     if (!trace)
         return error_set(error, -ENOMEM, path, "out of memory");
-    *trace = (struct ctf_trace){.catalogue = catalogue, .end = TIME_UNKNOWN};
+    *trace = (struct ctf_trace){.catalogue = catalogue, .end = TIME_UNKNOWN, .begin = TIME_UNKNOWN};
     kept_path = arena_strdup(&catalogue->arena, path);
     metadata_path = arena_strdup(&catalogue->arena, metadata_path);
     if (kept_path && metadata_path)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "base/ticks.h"
 #include "event/kernel.h"
 #include "format/ftrace/earlier.h"
 #include "schema/kernel/origin.h"
@@ -13,8 +12,6 @@
 #define NEIGHBOURS 4u
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
-/* CPUs end apart from such a part of the time on: an idle one has no event for some milliseconds. */
-#define APART_PART 50
 /* Of a page's head, up to its first record: 16 bytes. */
 #define PAGE_HEAD_MAX 64
 
@@ -75,9 +72,7 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
         .layout = *layout,
         .origin = &copy->origin,
         .keep_going = keep_going,
-        .first_begin = TIME_UNKNOWN,
-        .first_end = TIME_UNKNOWN,
-        .end = TIME_UNKNOWN,
+        .ends = CPU_ENDS_NONE,
     };
     *ret_capture = capture;
     return 0;
@@ -316,8 +311,8 @@ static bool ends_before_others(const struct ftrace_cpu *cpu)
 {
     const struct ftrace_capture *capture = cpu->capture;
 
-    return cpu->finished && !cpu->has_held && cpu->end != TIME_UNKNOWN && cpu->end < capture->end &&
-           !origin_is_recorded_to_end(capture->origin);
+    return cpu->finished && !cpu->has_held && cpu->end != TIME_UNKNOWN &&
+           cpu->end < capture->ends.last_end && !origin_is_recorded_to_end(capture->origin);
 }
 
 /* Marks the item before item NUMBER, if that is a loss. */
@@ -616,8 +611,7 @@ static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_
     struct origin *origin = cpu->capture->origin;
     int64_t time = time_of(cpu, MIN(begin, (uint64_t)INT64_MAX));
 
-    if (cpu->capture->first_begin == TIME_UNKNOWN || time < cpu->capture->first_begin)
-        cpu->capture->first_begin = time;
+    cpu_ends_note_begin(&cpu->capture->ends, time);
     origin->last_begin = MAX(origin->last_begin, time);
     if (cpu->feed->is_cut || is_after_loss)
         origin->lost_begin = MAX(origin->lost_begin, time);
@@ -659,22 +653,13 @@ static void note_begin(struct ftrace_cpu *cpu)
 
 static void note_end_at(struct ftrace_cpu *cpu, uint64_t end)
 {
-    struct ftrace_capture *capture = cpu->capture;
-
     cpu->end = time_of(cpu, end);
-    capture->end = MAX(capture->end, cpu->end);
-    if (capture->first_end == TIME_UNKNOWN || cpu->end < capture->first_end)
-        capture->first_end = cpu->end;
+    cpu_ends_note_end(&cpu->capture->ends, cpu->end);
 }
 
 void ftrace_capture_judge_ends(struct ftrace_capture *capture)
 {
-    int64_t all = ticks_between(capture->first_begin, capture->end);
-
-    if (capture->first_begin == TIME_UNKNOWN || capture->first_end == capture->end)
-        return;
-    if (ticks_between(capture->first_end, capture->end) >= all / APART_PART)
-        capture->origin->ends_apart = true;
+    capture->origin->ends_apart |= cpu_ends_are_apart(&capture->ends);
 }
 
 /* When the CPU ends: after that, others may be recorded alone. 0, -ENOMEM. */

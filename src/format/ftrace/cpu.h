@@ -5,6 +5,7 @@
  * tracefs tree (format/ftrace/ftrace.h), or a trace.dat (format/trace_dat/trace_dat.h). */
 
 #include "base/macro.h"
+#include "event/cpu_ends.h"
 #include "event/source.h"
 #include "format/ftrace/page.h"
 #include "format/ftrace/times.h"
@@ -15,11 +16,9 @@ struct ftrace_capture {
     unsigned n_refs;
     struct kernel_events *events; /* a reference */
     struct ftrace_layout layout;
-    struct origin *origin; /* in the catalogue */
-    uint64_t begin;        /* when the first page of any CPU begins; 0: not known */
-    /* When the first event of any CPU is, and the last ones of the CPU that ends first and of the CPU that ends last.
-     * TIME_UNKNOWN: not known */
-    int64_t first_begin, first_end, end;
+    struct origin *origin;            /* in the catalogue */
+    uint64_t begin;                   /* when the first page of any CPU begins; 0: not known */
+    struct cpu_ends ends;             /* by their first events and last ones */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */
     struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */
