@@ -48,8 +48,22 @@ recorded() {
     [ "$status" -ne 0 ] || [ -z "$(ls run)" ] || fail "left: $(ls -R run)"
 }
 
-case='another user'
+# A log that is a file is read where it is. A pipe is not: QEMU logs through a FIFO of the recorder's meanwhile.
+mkfifo pipe
+
+case='another user, a file'
 (cd theirs && exec $as_nobody qemu-system-x86_64 $machine -qmp unix:socket,server=on,wait=off 2>errors) &
+qemu=$!
+wait_for '[ -S theirs/socket ] && "$strata" ctl $qemu info >now 2>/dev/null'
+recorded
+grep -q qmp_enter_human_monitor_command theirs/errors || fail "its log: $(cat theirs/errors)"
+kill $qemu
+wait $qemu || true
+rm -f theirs/socket
+
+case='another user'
+cat pipe >errors &
+(exec 2>pipe && cd theirs && exec $as_nobody qemu-system-x86_64 $machine -qmp unix:socket,server=on,wait=off) &
 qemu=$!
 wait_for '[ -S theirs/socket ] && "$strata" ctl $qemu info >now 2>/dev/null'
 ls -d /tmp/strata-record-* >before 2>/dev/null || true
@@ -80,7 +94,8 @@ wait $qemu || true
 
 case=-chroot
 mkdir jail
-qemu-system-x86_64 $machine -runas nobody -chroot jail -qmp unix:"$work"/socket3,server=on,wait=off 2>errors &
+cat pipe >errors &
+qemu-system-x86_64 $machine -runas nobody -chroot jail -qmp unix:"$work"/socket3,server=on,wait=off 2>pipe &
 qemu=$!
 wait_for '[ -S socket3 ] && "$strata" ctl $qemu info >now 2>/dev/null'
 # It has no name for its standard error there, so that its log stays off, which is said before its log is changed.
@@ -95,9 +110,10 @@ wait $qemu || true
 case='a container'
 if unshare -m --propagation private -p -f true 2>told; then
     mkdir hidden
+    cat pipe >errors &
     # shellcheck disable=SC2016 # that shell's
     unshare -m --propagation private -p -f sh -c 'mount -t tmpfs none /tmp && mount -t tmpfs none /run && mount -t proc none /proc && ln -s /run /tmp/link &&
-        exec qemu-system-x86_64 "$@" 2>/tmp/errors' sh $machine -M pc -m 16 -S -qmp unix:/tmp/link/socket,server=on,wait=off &
+        exec qemu-system-x86_64 "$@" 2>pipe' sh $machine -M pc -m 16 -S -qmp unix:/tmp/link/socket,server=on,wait=off &
     outer=$!
     wait_for 'qemu=$(tr -d " " </proc/$outer/task/$outer/children) && [ -n "$qemu" ] && "$strata" ctl $qemu info >now 2>/dev/null'
     qemu=$(tr -d ' ' </proc/$outer/task/$outer/children)

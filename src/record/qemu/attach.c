@@ -83,7 +83,7 @@ static int switch_events(struct qmp_thread *thread, struct qmp *qmp, struct erro
                              &thread->refused);
     else if (self->simple_to)
         r = qemu_restore_simple(&self->changes, qmp, self->simple_to, &thread->refused);
-    if (r < 0 || (!self->log_to && !self->simple_to))
+    if (r < 0 || (!self->log_to && !self->simple_to && !self->log.is_file))
         return 0;
     return qemu_restore_events(&self->changes, qmp, settings->events, settings->n_events, error);
 }
@@ -161,7 +161,7 @@ static int give_files(struct qemu_recorder *self, struct error *error)
 
     if (log_destination_user(self->settings.running->pid, &uid, &gid) < 0 || uid == geteuid())
         return 0;
-    if ((self->log_to && fchown(self->log.fifo, uid, gid) < 0) ||
+    if ((self->log_to && fchown(self->log.in, uid, gid) < 0) ||
         (self->simple_to &&
          fchownat(recording_dir(self->recorder.recording), VMM_DIR, uid, gid, 0) < 0))
         return error_set(error, -errno, self->log_to ? self->log_to : self->simple_to,
@@ -384,7 +384,7 @@ static void wait_for_thread(struct qemu_recorder *self)
     uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + QMP_THREAD_TIMEOUT_NS;
 
     while (!qmp_thread_has_ended(&self->qmp_thread) && now < until) {
-        struct pollfd fds[] = {{self->qmp_thread.event_fd, POLLIN, 0}, {self->log.fifo, POLLIN, 0}};
+        struct pollfd fds[] = {{self->qmp_thread.event_fd, POLLIN, 0}, {self->log.wake, POLLIN, 0}};
         uint64_t next, ms;
 
         (void)qemu_read(self, now, &next, NULL); /* its monitor is the thread's */

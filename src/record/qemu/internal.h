@@ -37,8 +37,8 @@ struct qemu_recorder {
     struct qemu_recorder_settings settings;
     enum qemu_phase phase;
     struct arena arena;
-    struct qemu_log_pipe log; /* of the backend log */
-    struct qemu_clock clock;  /* of the backend log */
+    struct qemu_log_input log; /* of the backend log */
+    struct qemu_clock clock;   /* of the backend log */
     /* Of the backend ring: the rings of QEMU and of the programs that it starts; … */
     struct programs programs;
     char *variable; /* … and the environment variable for them */

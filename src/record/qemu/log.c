@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,44 +26,98 @@ struct log_word {
     size_t len;
 };
 
-int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
-                       bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
-                       struct error *error)
+static int make_file(struct qemu_log_input *log, const char *path, struct error *error)
 {
-    struct qemu_log_pipe log = {.fifo = -1,
-                                .file = -1,
-                                .copy = copy,
-                                .copies_rest = copies_rest,
-                                .max_size = max_size,
-                                .shown = TEXT_IN_MEMORY,
-                                .buffer = malloc(BUFFER_SIZE)};
+    log->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return log->file < 0 ? error_set(error, -errno, path, "cannot be made: %s", strerror(errno))
+                         : 0;
+}
+
+static int open_fifo(struct qemu_log_input *log, const char *fifo, struct error *error)
+{
     struct stat st;
-    int r = 0;
+    int size;
+
+    if (mkfifo(fifo, 0600) < 0)
+        return error_set(error, -errno, fifo, "cannot be made: %s", strerror(errno));
+    /* For writing as well: else, without a writer, it would be readable for ever. */
+    log->in = open(fifo, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (log->in < 0)
+        return error_set(error, -errno, fifo, "cannot be opened: %s", strerror(errno));
+    /* In a directory of QEMU's user another process may have replaced it. */
+    if (fstat(log->in, &st) < 0 || !S_ISFIFO(st.st_mode))
+        return error_set(error, -EEXIST, fifo, "not the FIFO that was made");
+    log->wake = log->in;
+    (void)fcntl(log->in, F_SETPIPE_SZ, FIFO_SIZE); /* or what it has */
+    size = fcntl(log->in, F_GETPIPE_SZ);
+    log->room = size > 0 ? (size_t)size : 65536;
+    return 0;
+}
+
+int qemu_log_input_open_fifo(const char *fifo, const char *path, uint64_t max_size, int copy,
+                             bool copies_rest, unsigned passes, struct qemu_log_input *ret,
+                             struct error *error)
+{
+    struct qemu_log_input log = {.in = -1,
+                                 .wake = -1,
+                                 .file = -1,
+                                 .copy = copy,
+                                 .copies_rest = copies_rest,
+                                 .max_size = max_size,
+                                 .shown = TEXT_IN_MEMORY,
+                                 .buffer = malloc(BUFFER_SIZE)};
+    int r;
 
     if (!log.buffer || (copy >= 0 && (copies_rest || isatty(copy)) &&
                         text_open_output(&log.shown, copy, SHOWN_SIZE, passes) < 0))
         r = error_set(error, -ENOMEM, NULL, "out of memory");
-    else if (mkfifo(fifo, 0600) < 0)
-        r = error_set(error, -errno, fifo, "cannot be made: %s", strerror(errno));
+    else
+        r = open_fifo(&log, fifo, error);
     if (r >= 0)
-        /* For writing as well: else, without a writer, it would be readable for ever. */
-        log.fifo = open(fifo, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (r >= 0 && log.fifo < 0)
-        r = error_set(error, -errno, fifo, "cannot be opened: %s", strerror(errno));
-    /* In a directory of QEMU's user another process may have replaced it. */
-    if (r >= 0 && (fstat(log.fifo, &st) < 0 || !S_ISFIFO(st.st_mode)))
-        r = error_set(error, -EEXIST, fifo, "not the FIFO that was made");
-    if (r >= 0)
-        log.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (r >= 0 && log.file < 0)
-        r = error_set(error, -errno, path, "cannot be made: %s", strerror(errno));
+        r = make_file(&log, path, error);
     if (r < 0) {
-        qemu_log_pipe_done(&log);
+        qemu_log_input_done(&log);
         return r;
     }
-    (void)fcntl(log.fifo, F_SETPIPE_SZ, FIFO_SIZE); /* or what it has */
-    r = fcntl(log.fifo, F_GETPIPE_SZ);
-    log.room = r > 0 ? (size_t)r : 65536;
+    *ret = log;
+    return 0;
+}
+
+/* By the name of its descriptor: the file's own name may be of another root directory, or gone. -1: not possible. */
+static int watch(int fd)
+{
+    int wake = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (wake >= 0 && inotify_add_watch(wake, path, IN_MODIFY) < 0) {
+        close(wake);
+        wake = -1;
+    }
+    return wake;
+}
+
+int qemu_log_input_open_file(int own, const char *path, uint64_t max_size,
+                             struct qemu_log_input *ret, struct error *error)
+{
+    struct qemu_log_input log = {.in = own,
+                                 .wake = watch(own),
+                                 .is_file = true,
+                                 .file = -1,
+                                 .copy = -1,
+                                 .max_size = max_size,
+                                 .shown = TEXT_IN_MEMORY,
+                                 .room = FIFO_SIZE,
+                                 .buffer = malloc(BUFFER_SIZE)};
+    int r = log.buffer ? make_file(&log, path, error)
+                       : error_set(error, -ENOMEM, NULL, "out of memory");
+
+    if (r >= 0 && lseek(own, 0, SEEK_END) < 0)
+        r = error_set(error, -errno, path, "cannot read QEMU's log: %s", strerror(errno));
+    if (r < 0) {
+        qemu_log_input_done(&log);
+        return r;
+    }
     *ret = log;
     return 0;
 }
@@ -86,7 +141,7 @@ static size_t write_some(int fd, const char *p, size_t n, int *ret_error)
 }
 
 /* To the copy. What it does not take is not kept: it is the file that the trace has. */
-static void put_copy(struct qemu_log_pipe *log, const char *p, size_t n)
+static void put_copy(struct qemu_log_input *log, const char *p, size_t n)
 {
     int error;
 
@@ -118,7 +173,7 @@ static int by_start(const void *key, const void *name)
 }
 
 /* Whether the word at P is the name of an event. */
-static bool is_name(const struct qemu_log_pipe *log, const char *p, const char *end)
+static bool is_name(const struct qemu_log_input *log, const char *p, const char *end)
 {
     struct log_word word = {.start = p, .len = log_head_name(p, end)};
 
@@ -128,7 +183,7 @@ static bool is_name(const struct qemu_log_pipe *log, const char *p, const char *
 
 /* Whether the line that begins with P … END is an event: with "PID@" before its name, or, in QEMU 11.1, with a time and a
  * known name. */
-static bool begins_event(const struct qemu_log_pipe *log, const char *p, const char *end)
+static bool begins_event(const struct qemu_log_input *log, const char *p, const char *end)
 {
     const char *digit = p;
     struct log_head_memory memory = {0};
@@ -151,7 +206,7 @@ static bool begins_event(const struct qemu_log_pipe *log, const char *p, const c
 }
 
 /* Collects the begin of a line from P, until its kind is known. Returns whether it is known. */
-static bool take_head(struct qemu_log_pipe *log, const char *p, const char *next, bool whole)
+static bool take_head(struct qemu_log_input *log, const char *p, const char *next, bool whole)
 {
     size_t n = MIN((size_t)(next - p), sizeof log->head - log->head_len);
 
@@ -169,7 +224,7 @@ static bool take_head(struct qemu_log_pipe *log, const char *p, const char *next
 
 /* What is no event belongs where QEMU would have written it. A line may be cut anywhere by the end of the
  * buffer. */
-static void copy_rest(struct qemu_log_pipe *log, const char *p, const char *end)
+static void copy_rest(struct qemu_log_input *log, const char *p, const char *end)
 {
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
@@ -185,7 +240,7 @@ static void copy_rest(struct qemu_log_pipe *log, const char *p, const char *end)
 }
 
 /* The file ends behind the last line that is whole: what came behind it is lost. */
-static void give_up(struct qemu_log_pipe *log, int error)
+static void give_up(struct qemu_log_input *log, int error)
 {
     uint64_t torn = log->bytes - log->whole;
 
@@ -199,7 +254,7 @@ static void give_up(struct qemu_log_pipe *log, int error)
 
 /* The disk was full. At the first whole line of P, of N bytes, the file goes on, if it has room for a line that says how many
  * were lost. Returns the bytes before it, which are lost. */
-static size_t go_on(struct qemu_log_pipe *log, const char *p, size_t n)
+static size_t go_on(struct qemu_log_input *log, const char *p, size_t n)
 {
     const char *newline = log->is_in_line ? memchr(p, '\n', n) : NULL;
     const char *start = !log->is_in_line ? p : newline ? newline + 1 : p + n;
@@ -231,17 +286,17 @@ static size_t go_on(struct qemu_log_pipe *log, const char *p, size_t n)
     return (size_t)(start - p);
 }
 
-static bool may_go_on(const struct qemu_log_pipe *log)
+static bool may_go_on(const struct qemu_log_input *log)
 {
     return log->drops_when_full && (log->error == -ENOSPC || log->error == -EDQUOT);
 }
 
-bool qemu_log_pipe_has_ended(const struct qemu_log_pipe *log)
+bool qemu_log_input_has_ended(const struct qemu_log_input *log)
 {
     return log->error < 0 && !may_go_on(log);
 }
 
-static void put(struct qemu_log_pipe *log, const char *p, size_t n)
+static void put(struct qemu_log_input *log, const char *p, size_t n)
 {
     const char *last;
     size_t fits, done = 0, before = 0;
@@ -280,18 +335,26 @@ static void put(struct qemu_log_pipe *log, const char *p, size_t n)
 /* ---- Times ---- */
 
 #define STAMP_MAX 48u
+/* Half of the time between two looks, and what else may pass. */
+#define STAMP_ERROR INT64_C(2000000)
 #define STAMPED_SIZE ((size_t)64 * 1024)
 /* So that what comes has not waited long. */
 #define STAMP_SLEEP UINT64_C(1000000)
 
-int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct qemu_clock *clock, struct error *error)
+int qemu_log_input_stamp(struct qemu_log_input *log, struct qemu_clock *clock, struct error *error)
 {
+    struct timespec tick;
+
     log->stamped = malloc(STAMPED_SIZE);
     if (!log->stamped)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     log->stamps = true;
     log->clock = clock;
-    qemu_clock_widen(clock, VMM_LOG_STAMP_ERROR);
+    log->stamp_error = STAMP_ERROR;
+    /* The kernel keeps a file's time by its tick. */
+    if (log->is_file && clock_getres(CLOCK_REALTIME_COARSE, &tick) == 0)
+        log->stamp_error += tick.tv_nsec / 2;
+    qemu_clock_widen(clock, log->stamp_error);
     log->empty_at = clock_ns(CLOCK_MONOTONIC);
     /* Without times, a line that is no event cannot be recognized. */
     if (log->copies_rest && log->copy >= 0) {
@@ -301,13 +364,31 @@ int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct qemu_clock *clock, str
     return 0;
 }
 
-/* What came since the FIFO was empty, was written since then. */
-static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *end)
+/* Since when, at the earliest, what comes was written, where we slept until something came. A FIFO wakes us before its writer goes
+ * on. The writer of a file may have to wait for a CPU before it wakes us: the time of the file, which is set before what is
+ * written, is then the earlier one. */
+static uint64_t written_since(const struct qemu_log_input *log, uint64_t real, uint64_t now)
 {
-    uint64_t empty = MAX(log->empty_at, log->is_idle ? log->woken_at : 0);
+    struct stat st;
+    uint64_t ago;
+
+    if (!log->is_idle || !log->is_file || !log->woken_at)
+        return log->is_idle ? log->woken_at : 0;
+    if (fstat(log->in, &st) < 0)
+        return 0;
+    ago =
+        real - MIN(real, (uint64_t)st.st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec);
+    return MIN(log->woken_at, now - MIN(now, ago));
+}
+
+/* What came since nothing was left, was written since then. */
+static void put_stamped(struct qemu_log_input *log, const char *p, const char *end)
+{
     /* First: what goes by until the other clock is read is in the bound. */
     uint64_t real = clock_ns(CLOCK_REALTIME);
-    int64_t waited = (int64_t)(clock_ns(CLOCK_MONOTONIC) - empty + 1) / 2;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t empty = MAX(log->empty_at, written_since(log, real, now));
+    int64_t waited = (int64_t)(now - empty + 1) / 2;
     char stamp[STAMP_MAX];
     size_t n = 0;
     size_t len;
@@ -330,7 +411,7 @@ static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *en
         if (!log->stamp_torn) {
             memcpy(log->stamped + n, stamp, len);
             n += len;
-            log->stamps_late += waited > VMM_LOG_STAMP_ERROR;
+            log->stamps_late += waited > log->stamp_error;
         }
         memcpy(log->stamped + n, p, size);
         n += size;
@@ -340,14 +421,36 @@ static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *en
     put(log, log->stamped, n);
 }
 
-void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
+/* What inotify said is read before the file is: what comes after that wakes again. */
+static void quiet(const struct qemu_log_input *log)
+{
+    char events[4096];
+
+    while (log->is_file && log->wake >= 0 && read(log->wake, events, sizeof events) > 0)
+        ;
+}
+
+/* At the end of the file: if that has become shorter, it is read from its begin. */
+static bool follow_cut(struct qemu_log_input *log)
+{
+    off_t at = log->is_file ? lseek(log->in, 0, SEEK_CUR) : 0;
+    struct stat st;
+
+    if (at <= 0 || fstat(log->in, &st) < 0 || st.st_size >= at)
+        return false;
+    log->was_cut = true;
+    return lseek(log->in, 0, SEEK_SET) == 0 && st.st_size > 0;
+}
+
+void qemu_log_input_take(struct qemu_log_input *log, uint64_t *ret_sleep)
 {
     size_t taken = 0;
 
+    quiet(log);
     /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
     while (taken < log->room) {
         uint64_t asked = log->stamps ? clock_ns(CLOCK_MONOTONIC) : 0;
-        ssize_t n = read(log->fifo, log->buffer, BUFFER_SIZE);
+        ssize_t n = read(log->in, log->buffer, BUFFER_SIZE);
 
         if (n > 0) {
             if (log->stamps)
@@ -355,6 +458,8 @@ void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
             else
                 put(log, log->buffer, (size_t)n);
             taken += (size_t)n;
+        } else if (n == 0 && follow_cut(log)) {
+            continue;
         } else if (n == 0 || errno != EINTR) {
             log->empty_at = asked;
             break;
@@ -365,11 +470,11 @@ void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
                  : taken > log->room / 8 ? SLEEP_MIN
                  : taken > 0             ? 2 * SLEEP_MIN
                                          : UINT64_MAX;
-    if (log->stamps && !(log->is_idle && log->is_waited_for))
+    if ((log->stamps && !(log->is_idle && log->is_waited_for)) || log->wake < 0)
         *ret_sleep = MIN(*ret_sleep, STAMP_SLEEP);
 }
 
-void qemu_log_pipe_finish(struct qemu_log_pipe *log)
+void qemu_log_input_finish(struct qemu_log_input *log)
 {
     uint64_t before;
 
@@ -377,7 +482,7 @@ void qemu_log_pipe_finish(struct qemu_log_pipe *log)
         uint64_t sleep;
 
         before = log->bytes + log->lost_bytes;
-        qemu_log_pipe_take(log, &sleep);
+        qemu_log_input_take(log, &sleep);
     } while (log->bytes + log->lost_bytes > before);
     if (log->head_len > 0 && !begins_event(log, log->head, log->head + log->head_len))
         put_copy(log, log->head, log->head_len);
@@ -390,10 +495,12 @@ void qemu_log_pipe_finish(struct qemu_log_pipe *log)
     }
 }
 
-void qemu_log_pipe_done(struct qemu_log_pipe *log)
+void qemu_log_input_done(struct qemu_log_input *log)
 {
-    if (log->fifo >= 0)
-        close(log->fifo);
+    if (log->wake >= 0 && log->wake != log->in)
+        close(log->wake);
+    if (log->in >= 0)
+        close(log->in);
     if (log->file >= 0)
         close(log->file);
     if (log->copy >= 0)
@@ -401,5 +508,6 @@ void qemu_log_pipe_done(struct qemu_log_pipe *log)
     free(log->buffer);
     free(log->stamped);
     text_done(&log->shown);
-    *log = (struct qemu_log_pipe){.shown = TEXT_IN_MEMORY, .fifo = -1, .file = -1, .copy = -1};
+    *log = (struct qemu_log_input){
+        .shown = TEXT_IN_MEMORY, .in = -1, .wake = -1, .file = -1, .copy = -1};
 }

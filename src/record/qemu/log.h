@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Takes what QEMU logs out of a FIFO, as it comes, to a file of the trace.
+/* Takes what QEMU logs, as it comes, to a file of the trace: out of a FIFO, or behind the end of the file where QEMU's log is
+ * already.
  *
  * QEMU writes a line at a time and waits when the FIFO is full, so it is emptied often enough, and whatever
  * becomes of the file: lines that the disk has no room for are counted instead. The FIFO has room for what comes in
@@ -12,14 +13,17 @@
 #include "base/text.h"
 #include "record/qemu/clock.h"
 
-struct qemu_log_pipe {
-    int fifo;     /* the end to read from, which does not block; -1: none */
-    bool is_idle; /* nothing came: to be polled for reading */
+struct qemu_log_input {
+    int in;       /* read from it, which does not block; -1: there is no log */
+    int wake;     /* readable when something comes; -1: nothing says so */
+    bool is_file; /* `in` is QEMU's own file; `wake` is of inotify(7) */
+    bool is_idle; /* nothing came: `wake` is to be polled for reading */
+    bool was_cut; /* somebody made the file shorter: lines may be missing */
     int file;
     int copy;          /* another file that gets all as well; -1: none */
     bool copies_rest;  /* … that gets only the lines that are no events */
     struct text shown; /* what goes to the copy, where that is a terminal, or copies_rest */
-    size_t room;       /* of the FIFO, bytes */
+    size_t room;       /* of the FIFO, bytes; of a file, how much is taken at once */
     char *buffer;
     uint64_t max_size;               /* of the file; 0: any */
     uint64_t bytes, lines;           /* written */
@@ -47,30 +51,32 @@ struct qemu_log_pipe {
     uint64_t
         woken_at; /* … and until when, surely, there was nothing while `is_idle`, ns of CLOCK_MONOTONIC */
     uint64_t empty_at;        /* the same clock: when nothing was left to be taken */
-    uint64_t stamps_late;     /* how many may be wrong by more than VMM_LOG_STAMP_ERROR */
+    int64_t stamp_error;      /* by how much such times are wrong when we come in time, ns */
+    uint64_t stamps_late;     /* how many may be wrong by more than that */
     struct qemu_clock *clock; /* says by how much at most */
     char *stamped;            /* a chunk with its times */
 };
-
-/* By how much such times are wrong, ns, when we come in time. */
-#define VMM_LOG_STAMP_ERROR INT64_C(2000000)
 
 /* The problem of a log whose lines were dropped. */
 #define VMM_LOG_DROPPED "the disk was full: lines of QEMU's log were dropped until there was space"
 
 /* Makes FIFO, opens it and makes the file PATH. COPY is taken over. A terminal, or what gets the rest, gets it
  * filtered; PASSES is of PRINTABLE_... -errno with ERROR. */
-int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
-                       bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
-                       struct error *error);
+int qemu_log_input_open_fifo(const char *fifo, const char *path, uint64_t max_size, int copy,
+                             bool copies_rest, unsigned passes, struct qemu_log_input *ret,
+                             struct error *error);
+/* Takes the lines that QEMU writes from now on into its own log OWN, a file open for reading, which is taken over also where it
+ * fails. */
+int qemu_log_input_open_file(int own, const char *path, uint64_t max_size,
+                             struct qemu_log_input *ret, struct error *error);
 /* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
- * the FIFO was last seen empty. CLOCK, which is borrowed, states the largest error before a line that has it is written. */
-int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct qemu_clock *clock, struct error *error);
+ * nothing was left to be taken. CLOCK, which is borrowed, states the largest error before a line that has it is written. */
+int qemu_log_input_stamp(struct qemu_log_input *log, struct qemu_clock *clock, struct error *error);
 /* Takes what there is. *RET_SLEEP: for how many ns it may be left alone; UINT64_MAX: until there is something to be
  * read. */
-void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);
+void qemu_log_input_take(struct qemu_log_input *log, uint64_t *ret_sleep);
 /* Whether no more lines are written, whatever comes. */
-bool qemu_log_pipe_has_ended(const struct qemu_log_pipe *log);
+bool qemu_log_input_has_ended(const struct qemu_log_input *log);
 /* Takes all that is left, and cuts off what is no whole line. */
-void qemu_log_pipe_finish(struct qemu_log_pipe *log);
-void qemu_log_pipe_done(struct qemu_log_pipe *log);
+void qemu_log_input_finish(struct qemu_log_input *log);
+void qemu_log_input_done(struct qemu_log_input *log);

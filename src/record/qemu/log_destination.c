@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/qemu/log_destination.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 #define FIFO_NAME "strata-log"
 
@@ -37,6 +40,47 @@ int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
     *ret_uid = st.st_uid;
     *ret_gid = st.st_gid;
     return 0;
+}
+
+/* Whether process PID has the file of ST open. */
+static bool has_open(pid_t pid, const struct stat *st)
+{
+    _cleanup_(closedirp) DIR *dir = NULL;
+    const struct dirent *entry;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    dir = opendir(path);
+    while (dir && (entry = readdir(dir))) {
+        struct stat other;
+
+        if (fstatat(dirfd(dir), entry->d_name, &other, 0) == 0 && other.st_dev == st->st_dev &&
+            other.st_ino == st->st_ino)
+            return true;
+    }
+    return false;
+}
+
+int log_destination_own_file(const struct qemu_process *running, struct error *error)
+{
+    const char *name = qemu_process_log(running);
+    char path[64];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
+    if (!name && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
+        return -ENOENT;
+    fd = name ? qemu_process_file(running, name, O_RDONLY | O_NOCTTY | O_NONBLOCK)
+              : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES)
+        return error_set(error, -EACCES, name ? name : "QEMU's standard error",
+                         "QEMU's log cannot be read: %s", strerror(EACCES));
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && has_open(running->pid, &st))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -ENOENT;
 }
 
 const char *log_destination_stderr(pid_t pid)

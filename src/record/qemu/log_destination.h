@@ -25,6 +25,10 @@ char *log_destination_in_domain(const struct qemu_process *running);
 /* The user and group of process PID. -errno: it is not there. */
 int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid);
 
+/* The file where RUNNING has its own log already, open for reading. QEMU is not asked to log elsewhere then: from 8.0 on it would
+ * empty that file when it goes back to it. -ENOENT: its log is no regular file, or not one that it has open. -errno with ERROR. */
+int log_destination_own_file(const struct qemu_process *running, struct error *error);
+
 /* The name of its standard error for process PID itself. */
 const char *log_destination_stderr(pid_t pid);
 /* Whether process PID, which has FILE open as its log, can open FILE again: not if its root directory, as of -chroot, does not have

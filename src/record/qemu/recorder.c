@@ -75,9 +75,9 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
     uint64_t next = watch_simple(self, now), sleep;
     int r;
 
-    if (self->log.fifo >= 0) {
+    if (self->log.in >= 0) {
         self->log.woken_at = recording_woken_at(self->recorder.recording);
-        qemu_log_pipe_take(&self->log, &sleep);
+        qemu_log_input_take(&self->log, &sleep);
         if (sleep != UINT64_MAX)
             next = MIN(next, now + sleep);
         qemu_clock_step(&self->clock, now, &sleep);
@@ -109,9 +109,9 @@ static void flush(struct recorder *recorder, uint64_t now)
     uint64_t sleep;
 
     (void)now;
-    if (self->log.fifo >= 0) {
+    if (self->log.in >= 0) {
         self->log.woken_at = recording_woken_at(self->recorder.recording);
-        qemu_log_pipe_take(&self->log, &sleep);
+        qemu_log_input_take(&self->log, &sleep);
     }
     if (self->reads_rings)
         programs_flush(&self->programs);
@@ -132,7 +132,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
     if (self->reads_rings)
         programs_poll(&self->programs, wait);
     recorder_wait_fd(wait, qemu_monitor_fd(&self->monitor), POLLIN);
-    recorder_wait_fd(wait, self->log.is_idle ? self->log.fifo : -1, POLLIN);
+    recorder_wait_fd(wait, self->log.is_idle ? self->log.wake : -1, POLLIN);
     recorder_wait_fd(wait, self->qmp_thread.event_fd, POLLIN);
     if (self->settings.domain)
         recorder_wait_fd(wait, libvirt_domain_event_fd(self->settings.domain), POLLIN);
@@ -223,7 +223,7 @@ static void end_qemu(struct qemu_recorder *self)
     qemu_signal(self, SIGTERM);
     for (; !qemu_has_ended(self) && now < until; now = clock_ns(CLOCK_MONOTONIC)) {
         struct pollfd fds[] = {{self->child.ended ? self->qemu.end : self->child.end, POLLIN, 0},
-                               {self->log.fifo, POLLIN, 0}};
+                               {self->log.wake, POLLIN, 0}};
         uint64_t next;
 
         (void)qemu_read(self, now, &next, NULL); /* it is being ended already */
@@ -309,8 +309,8 @@ static int finish(struct recorder *recorder, struct error *error)
     qemu_note_migration(self);
     if (self->settings.running)
         report_attached_end(self);
-    if (self->log.fifo >= 0)
-        qemu_log_pipe_finish(&self->log);
+    if (self->log.in >= 0)
+        qemu_log_input_finish(&self->log);
     if (self->clock.file >= 0)
         qemu_clock_done(&self->clock);
     if (self->reads_rings) {
@@ -343,7 +343,7 @@ static void free_recorder(struct recorder *recorder)
     if (self->reads_rings)
         programs_close(&self->programs);
     qemu_monitor_done(&self->monitor);
-    qemu_log_pipe_done(&self->log);
+    qemu_log_input_done(&self->log);
     if (self->fifo_in_domain && !self->is_left_changed)
         (void)unlink(self->fifo_in_domain);
     free(self->fifo_in_domain);
@@ -397,7 +397,8 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
         .waits = settings->running != NULL,
     };
     self->settings = *settings;
-    self->log = (struct qemu_log_pipe){.shown = TEXT_IN_MEMORY, .fifo = -1, .file = -1, .copy = -1};
+    self->log = (struct qemu_log_input){
+        .shown = TEXT_IN_MEMORY, .in = -1, .wake = -1, .file = -1, .copy = -1};
     self->clock.file = -1;
     self->child.end = self->qemu.end = -1;
     self->monitor.listener = -1;

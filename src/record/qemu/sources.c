@@ -83,7 +83,7 @@ static void put_source(const struct qemu_recorder *self, bool final, struct entr
                        struct manifest_source *source)
 {
     static const char *const declarations[] = {VMM_DECLARATIONS};
-    const struct qemu_log_pipe *log = &self->log;
+    const struct qemu_log_input *log = &self->log;
 
     *source = (struct manifest_source){
         .name = "vmm",
@@ -113,7 +113,7 @@ static void put_source(const struct qemu_recorder *self, bool final, struct entr
         source->lost = log->lost_lines;
         source->lost_at_end = log->lost_lines - log->stated_lines;
         /* At the end qemu_note_problems() has it, with the number of lines. */
-        if (!final && qemu_log_pipe_has_ended(log)) {
+        if (!final && qemu_log_input_has_ended(log)) {
             snprintf(entry->log_end, sizeof entry->log_end,
                      "QEMU's log ends after %" PRIu64 " bytes: %s; later lines are lost",
                      (uint64_t)log->bytes,

@@ -142,15 +142,40 @@ static void make_place(struct qemu_recorder *self)
         recorder_problem(&self->recorder, "%s", error.what);
 }
 
+/* QEMU's log: a running one's own file, where it has one, or a FIFO that it is to log to. FILE is of -trace. */
+static int open_log(struct qemu_recorder *self, const struct qemu_arguments *arguments,
+                    const char *file, struct vmm_additions *additions, struct error *error)
+{
+    const struct qemu_process *running = self->settings.running;
+    uint64_t max_size = recording_settings(self->recorder.recording)->max_size;
+    const char *path = inside(self, VMM_LOG), *fifo;
+    int own = running ? log_destination_own_file(running, error) : -ENOENT;
+    bool rest;
+    int copy, r;
+
+    if (!path)
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    if (own != -ENOENT)
+        return own < 0 ? own : qemu_log_input_open_file(own, path, max_size, &self->log, error);
+    r = choose_fifo(self, &fifo, error);
+    if (r < 0)
+        return r;
+    additions->log = self->log_to;
+    if (file)
+        additions->trace_file = additions->log;
+    r = open_copy(running, arguments, &rest, &copy, error);
+    return r < 0 ? r
+                 : qemu_log_input_open_fifo(fifo, path, max_size, copy, rest, self->settings.passes,
+                                            &self->log, error);
+}
+
 /* What takes the events, and where QEMU is to put them. FILE is what its user's -trace has for that; NULL: nothing. */
 static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                      const char *file, struct vmm_additions *additions, struct error *error)
 {
     const struct recording_settings *settings = recording_settings(self->recorder.recording);
     enum vmm_backend backend = self->settings.probe->backend;
-    const char *path, *pairs, *fifo;
-    bool rest;
-    int copy;
+    const char *pairs;
     int r;
 
     /* One that has several backends would write all to standard error besides. */
@@ -178,28 +203,17 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
     }
     if (backend != VMM_BACKEND_LOG)
         return make_empty(self, error);
-    path = inside(self, VMM_LOG);
-    pairs = inside(self, VMM_PAIRS);
-    if (!path || !pairs)
-        return error_set(error, -ENOMEM, NULL, "out of memory");
-    r = choose_fifo(self, &fifo, error);
+    r = open_log(self, arguments, file, additions, error);
     if (r < 0)
         return r;
-    additions->log = self->log_to;
-    if (file)
-        additions->trace_file = additions->log;
-    r = open_copy(self->settings.running, arguments, &rest, &copy, error);
-    if (r >= 0)
-        r = qemu_log_pipe_open(fifo, path, settings->max_size, copy, rest, self->settings.passes,
-                               &self->log, error);
-    if (r >= 0) {
-        self->log.names = self->settings.probe->events;
-        self->log.n_names = self->settings.probe->n_events;
-        self->log.drops_when_full = settings->limit && *settings->limit;
-        r = qemu_clock_open(pairs, &self->clock, error);
-    }
+    self->log.names = self->settings.probe->events;
+    self->log.n_names = self->settings.probe->n_events;
+    self->log.drops_when_full = settings->limit && *settings->limit;
+    pairs = inside(self, VMM_PAIRS);
+    r = pairs ? qemu_clock_open(pairs, &self->clock, error)
+              : error_set(error, -ENOMEM, NULL, "out of memory");
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)
-        r = qemu_log_pipe_stamp(&self->log, &self->clock, error);
+        r = qemu_log_input_stamp(&self->log, &self->clock, error);
     if (r >= 0 && self->log.stamps)
         self->log.is_waited_for = recording_measure_wakeups(self->recorder.recording);
     return r;
@@ -440,7 +454,7 @@ static int begin(struct qemu_recorder *self, struct error *error)
         return r;
     if (!settings->running)
         return start(self, &arguments, &additions, error);
-    if (self->log.fifo < 0 && settings->probe->backend == VMM_BACKEND_SIMPLE)
+    if (self->log.in < 0 && settings->probe->backend == VMM_BACKEND_SIMPLE)
         self->simple_to = additions.trace_file;
     return qemu_attach(self, error);
 }

@@ -57,7 +57,7 @@ static void check_log(struct qemu_recorder *self, pid_t pid)
     struct qemu_process running;
     const char *own;
 
-    if (self->log.fifo < 0 || qemu_process_open(pid, &running, NULL) < 0)
+    if (self->log.in < 0 || qemu_process_open(pid, &running, NULL) < 0)
         return;
     registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
     own = qemu_process_log(&running);
@@ -419,7 +419,7 @@ static void note_undeclared(struct qemu_recorder *self)
 
 void qemu_note_problems(struct qemu_recorder *self)
 {
-    const struct qemu_log_pipe *log = &self->log;
+    const struct qemu_log_input *log = &self->log;
     double seconds =
         (double)(self->ended.monotonic_ns - self->began.monotonic_ns) / (double)NSEC_PER_SEC;
     /* A script may have become QEMU by exec. */
@@ -465,17 +465,24 @@ void qemu_note_problems(struct qemu_recorder *self)
                              "events are lost",
                              (unsigned long)self->programs.items[i]->pid,
                              (unsigned long long)self->programs.items[i]->taken.unwritten);
+    if (log->was_cut)
+        recorder_problem(
+            &self->recorder,
+            "QEMU's log was made shorter while it was recorded; lines that were written shortly "
+            "before may be missing");
     if (log->stamps && log->stamps_late == 0)
-        recorder_problem(&self->recorder, "QEMU's log has no times and no threads; each line has "
-                                          "the time at which the recorder read it, within 2 ms; "
-                                          "start QEMU with -msg timestamp=on");
+        recorder_problem(&self->recorder,
+                         "QEMU's log has no times and no threads; each line has the time at which "
+                         "the recorder read it, within %.0f ms; start QEMU with -msg timestamp=on",
+                         (double)log->stamp_error / 1e6);
     if (log->stamps && log->stamps_late > 0)
         recorder_problem(
             &self->recorder,
             "QEMU's log has no times and no threads; each line has the time at which the recorder "
-            "read it, within 2 ms; %llu lines were read late, within %.1f ms; start QEMU with "
+            "read it, within %.0f ms; %llu lines were read late, within %.1f ms; start QEMU with "
             "-msg timestamp=on",
-            (unsigned long long)log->stamps_late, (double)self->clock.extra / 1e6);
+            (double)log->stamp_error / 1e6, (unsigned long long)log->stamps_late,
+            (double)self->clock.extra / 1e6);
     if (self->clock.stepped)
         recorder_problem(
             &self->recorder,

@@ -16,23 +16,28 @@
 struct place {
     char dir[32], fifo[48], file[48], copy[48], pairs[48];
     int in; /* the monitor's end */
-    struct qemu_log_pipe log;
+    struct qemu_log_input log;
 };
 
-static void open_log(struct place *place, uint64_t max_size, bool copies_rest)
+static void make_place(struct place *place)
 {
-    int copy;
-
     strcpy(place->dir, "/tmp/vmm-log-XXXXXX");
     assert_non_null(mkdtemp(place->dir));
     snprintf(place->fifo, sizeof place->fifo, "%s/fifo", place->dir);
     snprintf(place->file, sizeof place->file, "%s/file", place->dir);
     snprintf(place->copy, sizeof place->copy, "%s/copy", place->dir);
     snprintf(place->pairs, sizeof place->pairs, "%s/pairs", place->dir);
+}
+
+static void open_log(struct place *place, uint64_t max_size, bool copies_rest)
+{
+    int copy;
+
+    make_place(place);
     copy = open(place->copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_true(copy >= 0);
-    assert_int_equal(qemu_log_pipe_open(place->fifo, place->file, max_size, copy, copies_rest, 0,
-                                        &place->log, NULL),
+    assert_int_equal(qemu_log_input_open_fifo(place->fifo, place->file, max_size, copy, copies_rest,
+                                              0, &place->log, NULL),
                      0);
     place->in = open(place->fifo, O_WRONLY | O_CLOEXEC);
     assert_true(place->in >= 0);
@@ -40,7 +45,7 @@ static void open_log(struct place *place, uint64_t max_size, bool copies_rest)
 
 static void close_log(struct place *place)
 {
-    qemu_log_pipe_done(&place->log);
+    qemu_log_input_done(&place->log);
     unlink(place->fifo);
     unlink(place->file);
     unlink(place->copy);
@@ -53,7 +58,7 @@ static void say(struct place *place, const char *text, size_t n)
     uint64_t sleep;
 
     assert_int_equal(write(place->in, text, n), (ssize_t)n);
-    qemu_log_pipe_take(&place->log, &sleep);
+    qemu_log_input_take(&place->log, &sleep);
 }
 
 static void assert_file(const char *path, const char *expected)
@@ -91,7 +96,7 @@ static void test_rest(void **state)
                 say(&place, all + cut, end - cut);
             say(&place, all + end, sizeof all - 1 - end);
             close(place.in);
-            qemu_log_pipe_finish(&place.log);
+            qemu_log_input_finish(&place.log);
             assert_int_equal(place.log.lines, 6);
             assert_int_equal(place.log.lost_bytes, 0);
             assert_file(place.file, all);
@@ -131,7 +136,7 @@ static void test_full_disk(void **state)
     assert_int_equal(place.log.stated_lines, 3);
     assert_int_equal(place.log.lines, 3);
     close(place.in);
-    qemu_log_pipe_finish(&place.log);
+    qemu_log_input_finish(&place.log);
     assert_file(place.file, EVENT1 "4567890@1.000002:3 events were dropped\n" EVENT2 REST1);
     assert_file(place.copy, REST1);
     close(full);
@@ -161,7 +166,7 @@ static void test_rest_by_name(void **state)
         say(&place, all, cut);
         say(&place, all + cut, sizeof all - 1 - cut);
         close(place.in);
-        qemu_log_pipe_finish(&place.log);
+        qemu_log_input_finish(&place.log);
         assert_int_equal(place.log.lines, 7);
         assert_file(place.file, all);
         assert_file(place.copy, REST4 REST5 REST1);
@@ -183,7 +188,7 @@ static void test_escapes(void **state)
         say(&place, all, cut);
         say(&place, all + cut, sizeof all - 1 - cut);
         close(place.in);
-        qemu_log_pipe_finish(&place.log);
+        qemu_log_input_finish(&place.log);
         assert_file(place.file, all);
         assert_file(place.copy, "q\\x1b]0;x\\x07 \\u009b1m\\x9b\\x7f \\u202e \xc3\xa4\r\n");
         close_log(&place);
@@ -199,7 +204,7 @@ static void test_cut_off(void **state)
     open_log(&place, 0, true);
     say(&place, EVENT1 "12", sizeof EVENT1 "12" - 1);
     close(place.in);
-    qemu_log_pipe_finish(&place.log);
+    qemu_log_input_finish(&place.log);
     assert_file(place.file, EVENT1);
     assert_int_equal(place.log.lost_bytes, 2);
     assert_file(place.copy, "12");
@@ -217,7 +222,7 @@ static void test_no_room(void **state)
     say(&place, all, sizeof all - 1);
     say(&place, EVENT1, sizeof EVENT1 - 1);
     close(place.in);
-    qemu_log_pipe_finish(&place.log);
+    qemu_log_input_finish(&place.log);
     assert_file(place.file, EVENT1);
     assert_int_equal(place.log.error, -EFBIG);
     assert_int_equal(place.log.lines, 1);
@@ -253,10 +258,10 @@ static void stamps_after_silence(void **state)
     (void)state;
     open_log(&place, 0, false);
     assert_int_equal(qemu_clock_open(place.pairs, &clock, NULL), 0);
-    assert_int_equal(qemu_log_pipe_stamp(&place.log, &clock, NULL), 0);
-    assert_bound(&place, VMM_LOG_STAMP_ERROR, INT64_MAX);
+    assert_int_equal(qemu_log_input_stamp(&place.log, &clock, NULL), 0);
+    assert_bound(&place, place.log.stamp_error, INT64_MAX);
     place.log.is_waited_for = true;
-    qemu_log_pipe_take(&place.log, &sleep);
+    qemu_log_input_take(&place.log, &sleep);
     assert_true(place.log.is_idle);
     assert_int_equal(sleep, UINT64_MAX);
     /* A silence ago it was empty, and woken up just now. */
@@ -266,7 +271,7 @@ static void stamps_after_silence(void **state)
     assert_in_range(clock.extra, 0, silence / 5 * 2);
     assert_false(place.log.is_idle);
     /* While lines come, the pipe is read often. A wake-up for another reason reports nothing. */
-    qemu_log_pipe_take(&place.log, &sleep);
+    qemu_log_input_take(&place.log, &sleep);
     say(&place, "more\n", 5);
     place.log.empty_at -= silence;
     assert_false(place.log.is_idle);
@@ -281,13 +286,45 @@ static void stamps_after_silence(void **state)
     close_log(&place);
 }
 
+/* Of QEMU's own file, only what comes behind its end is taken. Where it is made shorter, it is read from its begin. */
+static void test_own_file(void **state)
+{
+    struct place place = {.in = -1};
+    uint64_t sleep;
+    int own;
+
+    (void)state;
+    make_place(&place);
+    place.in = open(place.fifo, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    assert_int_equal(write(place.in, "before\n", 7), 7);
+    own = open(place.fifo, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(qemu_log_input_open_file(own, place.file, 0, &place.log, NULL), 0);
+    qemu_log_input_take(&place.log, &sleep);
+    assert_true(place.log.is_idle && place.log.wake >= 0 && sleep == UINT64_MAX);
+    say(&place, "1@0:first\n", 10);
+    assert_false(place.log.is_idle);
+    say(&place, "1@0:se", 6);
+    say(&place, "cond\n", 5);
+    assert_file(place.file, "1@0:first\n1@0:second\n");
+    assert_false(place.log.was_cut);
+    assert_int_equal(ftruncate(place.in, 0), 0);
+    say(&place, "1@0:third\n", 10);
+    assert_true(place.log.was_cut);
+    qemu_log_input_finish(&place.log);
+    assert_file(place.file, "1@0:first\n1@0:second\n1@0:third\n");
+    assert_int_equal(place.log.lines, 3);
+    assert_int_equal(place.log.lost_lines, 0);
+    close(place.in);
+    close_log(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stamps_after_silence), cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_rest_by_name),
-        cmocka_unit_test(test_escapes),         cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_own_file),        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_rest_by_name),    cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_cut_off),         cmocka_unit_test(test_no_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,7 +319,7 @@ static void qemu_is_known_by_its_words(void **state)
 /* ---- The log ---- */
 
 struct logging {
-    struct qemu_log_pipe log;
+    struct qemu_log_input log;
     int writer;
 };
 
@@ -328,8 +328,8 @@ static void open_log(struct logging *logging, uint64_t max_size, bool copies_res
     char fifo[128], file[128], copy[128];
     int fd = open(in_dir("copy", copy), O_RDWR | O_CREAT | O_TRUNC, 0600);
 
-    assert_int_equal(qemu_log_pipe_open(in_dir("fifo", fifo), in_dir("log", file), max_size, fd,
-                                        copies_rest, 0, &logging->log, NULL),
+    assert_int_equal(qemu_log_input_open_fifo(in_dir("fifo", fifo), in_dir("log", file), max_size,
+                                              fd, copies_rest, 0, &logging->log, NULL),
                      0);
     logging->writer = open(fifo, O_WRONLY | O_NONBLOCK);
     assert_true(logging->writer >= 0);
@@ -344,7 +344,7 @@ static void close_log(struct logging *logging)
 {
     char path[128];
 
-    qemu_log_pipe_done(&logging->log);
+    qemu_log_input_done(&logging->log);
     if (logging->writer >= 0)
         close(logging->writer);
     unlink(in_dir("fifo", path));
@@ -360,17 +360,17 @@ static void log_is_idle(void **state)
     uint64_t sleep;
 
     open_log(&logging, 0, true);
-    fd = (struct pollfd){logging.log.fifo, POLLIN, 0};
-    qemu_log_pipe_take(&logging.log, &sleep);
+    fd = (struct pollfd){logging.log.in, POLLIN, 0};
+    qemu_log_input_take(&logging.log, &sleep);
     assert_true(logging.log.is_idle && sleep == UINT64_MAX);
     assert_int_equal(poll(&fd, 1, 0), 0);
     put(&logging, "1@2.000003:a\n");
     assert_int_equal(poll(&fd, 1, 0), 1);
-    qemu_log_pipe_take(&logging.log, &sleep);
+    qemu_log_input_take(&logging.log, &sleep);
     assert_true(!logging.log.is_idle && sleep < UINT64_C(10000000));
     close(logging.writer);
     logging.writer = -1;
-    qemu_log_pipe_take(&logging.log, &sleep);
+    qemu_log_input_take(&logging.log, &sleep);
     assert_true(logging.log.is_idle && sleep == UINT64_MAX);
     assert_int_equal(poll(&fd, 1, 0), 0);
     close_log(&logging);
@@ -383,16 +383,16 @@ static void log_is_taken(void **state)
     char text[4096];
 
     open_log(&logging, 0, true);
-    qemu_log_pipe_take(&logging.log, &sleep);
+    qemu_log_input_take(&logging.log, &sleep);
     put(&logging, "1@2.000003:a x\n0x123: nop\n1@2.0000");
-    qemu_log_pipe_take(&logging.log, &sleep);
+    qemu_log_input_take(&logging.log, &sleep);
     /* The first piece of a line decides its kind. */
     put(&logging, "04:b\nguest er");
-    qemu_log_pipe_take(&logging.log, &sleep);
+    qemu_log_input_take(&logging.log, &sleep);
     put(&logging, "ror\n77@5");
     close(logging.writer);
     logging.writer = -1;
-    qemu_log_pipe_finish(&logging.log);
+    qemu_log_input_finish(&logging.log);
     /* An incomplete line is dropped. */
     assert_string_equal(content("log", text, sizeof text),
                         "1@2.000003:a x\n0x123: nop\n1@2.000004:b\nguest error\n");
@@ -411,11 +411,11 @@ static void log_is_cut_off(void **state)
 
     open_log(&logging, 20, false);
     put(&logging, "1@2.000003:a\n1@2.000003:b\n1@2.000003:c\n");
-    qemu_log_pipe_take(&logging.log, &sleep);
+    qemu_log_input_take(&logging.log, &sleep);
     put(&logging, "1@2.000003:d\n");
     close(logging.writer);
     logging.writer = -1;
-    qemu_log_pipe_finish(&logging.log);
+    qemu_log_input_finish(&logging.log);
     assert_int_equal(logging.log.error, -EFBIG);
     assert_string_equal(content("log", text, sizeof text), "1@2.000003:a\n");
     assert_int_equal(logging.log.lines, 1);
