@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from agent import Agent
-from machine import CPUS, PATIENCE, Machine, expect, wait_until
+from machine import CPUS, ONE_THREAD, PATIENCE, Machine, expect, wait_until
 from record import error_bound, guest_errors, is_rounded_up, sources, traced
 
 MARKS = 5
@@ -62,7 +62,9 @@ class Marks:
     def make(self, on_cpu=""):
         for _ in range(MARKS):
             began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-            self.guest.run(f"{on_cpu} sh -c 'echo mark {len(self.between)} >{self.instance}/trace_marker'")
+            # The kernel refuses it (EBADF) while its buffer is full, as on a busy machine.
+            mark = f"echo mark {len(self.between)} >{self.instance}/trace_marker"
+            self.guest.run(f"{on_cpu} sh -c 'for i in $(seq 1000); do ! {mark} || exit 0; usleep 20000; done; exit 1' 2>/dev/null")
             self.between.append((began, time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
 
     def are_sent(self, folder):
@@ -172,7 +174,7 @@ def record_reset(run):
     os.environ["XDG_RUNTIME_DIR"] = runtime
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("reset-machine"), has_agent=False,
                     prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "-e", "guest:sched:*", "--"],
-                    options=["-action", "reboot=reset"])
+                    options=["-action", "reboot=reset"], accel=ONE_THREAD)
     try:
         monitor = Monitor(guest)
         for boot in "guest", "guest.2":
@@ -216,7 +218,8 @@ def hot_plug(guest, monitor, out, folder):
         print("guest: SKIPPED in part: Linux", guest.text("uname -r"), "does not use a vCPU that is added to an emulated machine")
     monitor.run("blockdev-add", driver="qcow2", node_name="added", file={"driver": "file", "filename": f"{folder}/added-disk"})
     monitor.run("device_add", driver="virtio-blk-pci", id="added-disk", drive="added", bus="root1")
-    guest.run("until [ -e /sys/block/vdb ]; do usleep 100000; done")
+    # What the kernel says tells why, if it does not come.
+    guest.run("for i in $(seq 2400); do [ ! -e /sys/block/vdb ] || break; usleep 100000; done; [ -e /sys/block/vdb ] || { dmesg | tail -n 30; false; }")
     return is_online
 
 
