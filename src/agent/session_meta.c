@@ -151,6 +151,12 @@ int session_send_metadata(struct session *session, bool changed)
         return r < 0 ? r : session_send_disturbed(session);
     if (r >= 0 && session->wants & PROTO_WANT_KALLSYMS)
         r = put_file_of(session, -1, "/proc/kallsyms", PROTO_META_KALLSYMS, "");
+    if (r >= 0) {
+        char pid[24];
+
+        snprintf(pid, sizeof pid, "%ld", (long)session->pid);
+        r = put_fact(session, "pid_filter", pid);
+    }
     if (r >= 0 && uname(&name) >= 0) {
         r = put_fact(session, "hostname", name.nodename);
         if (r >= 0)

@@ -212,7 +212,9 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
                    : "no");
     if (source->pid_filter)
         facts->put(facts->arg, "filtered",
-                   "only the threads of what was recorded (--host-threads)");
+                   strcmp(source->layer, "host") != 0
+                       ? "only certain threads (--pid of its agent)"
+                       : "only the threads of what was recorded (--host-threads)");
     if (source->lost_known) {
         snprintf(number, sizeof number, "%" PRIu64, source->lost);
         facts->put(facts->arg, "lost in all", number);

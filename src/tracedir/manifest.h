@@ -200,7 +200,8 @@ struct manifest_source {
     const char *const *filters;
     unsigned n_filters;
     bool filters_known;
-    bool pid_filter; /* the kernel recorded only the threads of what was recorded: --host-threads */
+    bool
+        pid_filter; /* the kernel recorded only certain threads: --host-threads, or --pid of a guest's agent */
 };
 
 /* Why a snapshot of a recording was taken. Strings that are not known are NULL. */

@@ -657,6 +657,7 @@ def given(tracefs, work):
         h.setup([("syscalls:sys_enter_getppid", "")], clock="mono")
         instance = instance_of(tracefs, agent)
         pids = {int(p) for p in instance.read("set_event_pid").split() if p.isdigit()}
+        check(h.facts["pid_filter"] == str(pid or 0), f"it tells {h.facts}")
         check(pids == ({int(t) for t in os.listdir("/proc/self/task")} if pid else set()), f"it records the threads {pids}")
         h.start()
         instance.leave()

@@ -324,8 +324,10 @@ grep -q -e '--max-size is reached' flood/told
 ends keyed 0
 # Which events have a filter is in the manifest.
 jq -e '.sources[0].filters == ["toy:beat=count > 0"]' keyed/out/trace.json >/dev/null || fail "$(cat keyed/out/trace.json)"
-# Not that there are none: an agent does not tell its --pid.
-jq -e '.sources[0] | has("filters") | not' good/out/trace.json >/dev/null || fail "$(cat good/out/trace.json)"
+# Which threads an agent records is known only if it says so.
+jq -e '.sources[0].pid_filter' keyed/out/trace.json >/dev/null || fail "$(cat keyed/out/trace.json)"
+jq -e '.sources[0] | .filters == [] and (has("pid_filter") | not)' good/out/trace.json >/dev/null || fail "$(cat good/out/trace.json)"
+jq -e '.sources[0] | has("filters") or has("pid_filter") | not' flip/out/trace.json >/dev/null || fail "$(cat flip/out/trace.json)"
 beats keyed v 1 | cmp - 1
 ends no-key 1 'the agent requires a key'
 ends wrong-key 1 'the key is another one'

@@ -188,6 +188,8 @@ class Agent:
         self.meta("events/toy/beat/format", HOSTILE_FORMAT if b == "hostile" else FORMAT)
         self.meta("trace_clock", "local global [mono_raw]\n")
         self.meta("saved_cmdlines", "42 \x1b[1m\u009b\u202e\x7f\n" if b == "hostile" else "42 =heart\n" if b == "formula" else "42 heart\n")
+        if b == "good":
+            self.meta("pid_filter", "42" if self.key else "0", 3)
         if b in ("colourful", "hostile"):
             self.meta("problem", "\033[31m red \007", 3)
         clock = "local" if b == "no-clock" else "mono_raw"

@@ -185,6 +185,9 @@ static int fact(struct kernel_sink *sink, const char *name, const char *value, s
         warn(guest, what);
     } else if (strcmp(name, "hz") == 0) {
         boot->hz = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "pid_filter") == 0) {
+        boot->states_pid_filter = true;
+        boot->pid_filter |= strcmp(value, "0") != 0;
     } else if (strcmp(name, "problem") == 0) {
         on_problem(guest, value);
     } else if (strcmp(name, "loss") == 0) {

@@ -44,9 +44,11 @@ struct guest_boot {
     uint64_t hz;
     struct guest_pair first, last, best; /* of the clock's samples; best: the least error */
     unsigned n_pairs;
-    bool by_kvm;         /* all of them are KVM's */
-    bool lost_uncounted; /* as in struct manifest_source */
-    bool is_rewound;     /* it begins as the guest was set back to an earlier state */
+    bool by_kvm;            /* all of them are KVM's */
+    bool lost_uncounted;    /* as in struct manifest_source */
+    bool states_pid_filter; /* the agent has said whether it records only certain threads: */
+    bool pid_filter;        /* it does; once it did, if it began again */
+    bool is_rewound;        /* it begins as the guest was set back to an earlier state */
     struct manifest_moment began, ended;
     struct manifest_moment came, left; /* as in struct manifest_source */
     uint64_t first_event, last_event;  /* times of the guest's clock, when it has ended; 0: none */

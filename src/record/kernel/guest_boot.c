@@ -48,6 +48,8 @@ void guest_boot_copy_facts(struct guest *guest)
     memcpy(boot->boot_id, before->boot_id, sizeof boot->boot_id);
     memcpy(boot->clock, before->clock, sizeof boot->clock);
     boot->hz = before->hz;
+    boot->states_pid_filter = before->states_pid_filter;
+    boot->pid_filter = before->pid_filter;
     boot->is_rewound = true;
 }
 

@@ -107,9 +107,9 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .lost_at_end = last ? guest->progress.unstated : 0,
         .lost_uncounted = boot->lost_uncounted,
         .complete = last ? complete && guest->error == 0 : true,
-        .pid_filter = guest->config.pid_filter,
-        /* Whether a guest's agent was started with --pid is not told: that there are no filters is known of the host alone. */
-        .filters_known = guest->config.is_host || entry->n_filters > 0,
+        .pid_filter = guest->config.pid_filter || boot->pid_filter,
+        /* A guest's agent may not tell whether it was started with --pid. */
+        .filters_known = guest->config.is_host || boot->states_pid_filter || entry->n_filters > 0,
         .filters = entry->filters,
         .n_filters = entry->n_filters,
         .problems = (const char *const *)boot->problems,
