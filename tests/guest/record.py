@@ -138,7 +138,7 @@ def killed_agent(run, name, port=()):
         second.stop("KILL")
         wait_until(lambda: sources(out)["guest"]["guest"].get("away"), "the guest is said to be recorded")
         wait_until(lambda: printed("the guest's agent has ended", 2), "its second end is not reported")
-        guest.end_recording()
+        guest.end_recording(expected=1)
     finally:
         guest.kill()
         del os.environ["XDG_RUNTIME_DIR"]
@@ -171,7 +171,7 @@ def record_killed_agent_attached(run):
             wait_until(lambda: printed("the guest's agent "), "its end is not reported")
             expect(printed("the guest's agent has ended: nothing of the guest is recorded until"), open(said.name).read())
             recorder.send_signal(signal.SIGTERM)
-            recorder.wait(PATIENCE)
+            expect(recorder.wait(PATIENCE) == 1, "it ended with", recorder.returncode)
         finally:
             recorder.kill()
             recorder.wait()

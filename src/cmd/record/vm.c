@@ -75,6 +75,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     if (guest)
         record_kernel_tell_problems(guest);
     if (summary.is_cut_off || summary.is_refused || summary.is_left_changed ||
+        summary.is_agent_lost ||
         (guest && (guest_is_silent(guest) || record_kernel_is_cut(guest))) ||
         (vm->plan.settings.wrapped && !summary.has_come))
         return EXIT_FAILURE;

@@ -51,15 +51,16 @@ struct qemu_summary {
     double seconds;
     uint64_t events; /* lines of the log, or events of libstrata's rings */
     uint64_t lost;
-    uint64_t bytes;            /* of the log and of trace.simple */
-    uint64_t simple_size;      /* of trace.simple */
-    uint64_t worst_ns;         /* by which the times of the log may be wrong at most */
-    bool is_cut_off;           /* the trace of QEMU itself ends before QEMU did */
-    bool has_come;             /* QEMU has answered */
-    bool is_running;           /* or was: its main loop has answered */
-    bool is_ended;             /* by the recorder, as the recording could not go on */
-    bool is_refused;           /* QEMU refused to record what was asked for */
-    bool is_left_changed;      /* its settings could not be restored */
+    uint64_t bytes;       /* of the log and of trace.simple */
+    uint64_t simple_size; /* of trace.simple */
+    uint64_t worst_ns;    /* by which the times of the log may be wrong at most */
+    bool is_cut_off;      /* the trace of QEMU itself ends before QEMU did */
+    bool has_come;        /* QEMU has answered */
+    bool is_running;      /* or was: its main loop has answered */
+    bool is_ended;        /* by the recorder, as the recording could not go on */
+    bool is_refused;      /* QEMU refused to record what was asked for */
+    bool is_left_changed; /* its settings could not be restored */
+    bool is_agent_lost;   /* the guest's agent was missing at the end, though its machine ran */
     const struct child *child; /* what was started */
 };
 
