@@ -52,7 +52,7 @@ def macro(word, names):
         return f"Sx {word[1:-1]}"
     found = re.fullmatch(r"--([a-z-]+)(?:=(.+))?", word)
     if found:
-        value = found[2] and f" Ns = Ns {'Ar' if found[2].isupper() else 'Cm'} {found[2]}"
+        value = found[2] and f" Ns = Ns {argument(found[2])}"
         return f"Fl Fl {found[1]}{value or ''}"
     found = re.fullmatch(r"-([a-zA-Z])", word)
     if found:

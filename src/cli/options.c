@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "cli/message.h"
+#include "cli/option_rules.h"
 #include "cli/output.h"
 #include "cli/version.h"
 
@@ -129,7 +130,20 @@ struct walk {
     int next;
     int n; /* operands so far, at argv[1]… */
     int status;
+    struct given_option *given;
+    unsigned n_given;
 };
+
+static int note_given(struct walk *walk, const struct cli_option *option, const char *value)
+{
+    struct given_option *bigger = realloc(walk->given, (walk->n_given + 1) * sizeof *walk->given);
+
+    if (!bigger)
+        return -ENOMEM;
+    walk->given = bigger;
+    bigger[walk->n_given++] = (struct given_option){option, value};
+    return 0;
+}
 
 /* Not an option, a number or a path: the argument of an option that can be without. */
 static bool could_be_words(const char *word)
@@ -183,6 +197,8 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
         value = walk->argv[walk->next++];
     }
     r = walk->visit ? walk->visit(option, value, walk->userdata) : set(found, value, &error);
+    if (r >= 0)
+        r = note_given(walk, option, value);
     if (r == -ENOMEM) {
         cli_error("out of memory");
         walk->status = EXIT_FAILURE;
@@ -281,13 +297,33 @@ static bool walk_words(struct walk *walk, int *ret_n, int *ret_status)
     return true;
 }
 
-bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
-                   int *ret_status)
+bool options_parse_beside(const struct command *command, const struct given_option *before,
+                          unsigned n_before, int argc, char **argv, void *options, int *ret_n,
+                          int *ret_status)
 {
     struct walk walk = {
         .command = command, .options = options, .argc = argc, .argv = argv, .next = 1};
+    struct error error = {0};
+    int r = 0;
+    bool goes_on;
 
-    return walk_words(&walk, ret_n, ret_status);
+    for (unsigned i = 0; r >= 0 && i < n_before; i++)
+        r = note_given(&walk, before[i].option, before[i].value);
+    if (r < 0)
+        *ret_status = cli_no_memory();
+    goes_on = r >= 0 && walk_words(&walk, ret_n, ret_status);
+    if (goes_on && option_rules_check(walk.given, walk.n_given, &error) < 0) {
+        *ret_status = cli_usage_error(command->name, "%s", error.what);
+        goes_on = false;
+    }
+    free(walk.given);
+    return goes_on;
+}
+
+bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
+                   int *ret_status)
+{
+    return options_parse_beside(command, NULL, 0, argc, argv, options, ret_n, ret_status);
 }
 
 bool options_visit(const struct command *command, int argc, char **argv,
@@ -300,8 +336,10 @@ bool options_visit(const struct command *command, int argc, char **argv,
                         .argc = argc,
                         .argv = argv,
                         .next = 1};
+    bool goes_on = walk_words(&walk, ret_n, ret_status);
 
-    return walk_words(&walk, ret_n, ret_status);
+    free(walk.given);
+    return goes_on;
 }
 
 int options_set(const struct command *command, void *options, const struct cli_option *option,
@@ -310,12 +348,6 @@ int options_set(const struct command *command, void *options, const struct cli_o
     struct found found = find_long(command, options, option->name, strlen(option->name));
 
     return set(&found, value, error);
-}
-
-bool options_is_repeatable(const struct cli_option *option)
-{
-    return option->kind == OPTION_STRINGS || option->kind == OPTION_LIST ||
-           option->kind == OPTION_MAYBE;
 }
 
 /* "  -e, --event=GLOB" and the help beside it, or below if that is too long. */

@@ -37,10 +37,12 @@ struct cli_option {
     int (*parse)(void *member, const char *value, struct error *error);
     /* Each may be NULL. Help has the default after its phrase; the manual page has all of them. */
     const char *default_text;
-    const char *page;     /* sentences that only the page has, after the phrase of the help */
-    const char *requires; /* "--on", "--xen or --percpu": an error without it */
-    const char *excludes; /* an error with it */
-    const char *instead;  /* of a flag: what is used in place of an argument */
+    const char *page; /* sentences that only the page has, after the phrase of the help */
+    /* An error without one of these, or with one of those: "--on", "--xen or --percpu", "--format=csv". In capital letters is what
+     * may be any text: "--event=host:EVENT"; "--output=FILE", but for "-". Checked when all options are read. */
+    const char *requires;
+    const char *excludes;
+    const char *instead; /* of a flag: what is used in place of an argument */
 };
 
 /* Options that several commands share are a group, whose structure is a member of the command's. */
@@ -65,6 +67,15 @@ struct command {
  * moved to argv[1]… . False: exit with *ret_status (help was shown, or a usage error was reported). */
 bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
                    int *ret_status);
+/* An option that was given, on the command line or in a file. VALUE: NULL, none. */
+struct given_option {
+    const struct cli_option *option;
+    const char *value;
+};
+/* The same where N_BEFORE others were given elsewhere: what options require and exclude is checked of all. */
+bool options_parse_beside(const struct command *command, const struct given_option *before,
+                          unsigned n_before, int argc, char **argv, void *options, int *ret_n,
+                          int *ret_status);
 
 /* ---- For what reads or writes options elsewhere (cli/config.h) ---- */
 
@@ -84,7 +95,11 @@ int options_set(const struct command *command, void *options, const struct cli_o
                 const char *value, struct error *error);
 
 /* True for an option that may be given several times, each time with another argument. */
-bool options_is_repeatable(const struct cli_option *option);
+static inline bool options_is_repeatable(const struct cli_option *option)
+{
+    return option->kind == OPTION_STRINGS || option->kind == OPTION_LIST ||
+           option->kind == OPTION_MAYBE;
+}
 
 void options_help(const struct command *command, FILE *out);
 

@@ -50,6 +50,9 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
     return 0;
 }
 
+/* Of what is text. */
+#define NOT_TEXT "--format=json and --format=csv"
+
 const struct cli_option analysis_output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format", MEMBER(format),
      .choices = table_formats, .default_text = "text"},
@@ -74,7 +77,7 @@ const struct cli_option analysis_output_options[] = {
          "lasted (strata-analysis(7))."},
     {OPTION_PARSED, 0, "context", "SECONDS",
      "also print the events from SECONDS before each of these spans to SECONDS after it",
-     MEMBER(context), NULL, duration_parse, .requires = "--slowest"},
+     MEMBER(context), NULL, duration_parse, .requires = "--slowest", .excludes = NOT_TEXT},
     {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},
     {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS",
      MEMBER(every), NULL, duration_parse_period,
@@ -86,7 +89,7 @@ const struct cli_option analysis_output_options[] = {
      .page = "They may have one decimal, as in 99.9."},
     {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",
      MEMBER(folded), .page = "SUM is in nanoseconds. speedscope reads this, too.",
-     .excludes = "--events"},
+     .excludes = "--events, --every, " NOT_TEXT},
     {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events),
      .page = "Spans are in the order of their ends. JSON has objects as in 'slowest'."},
     {OPTION_END},
@@ -184,19 +187,6 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
     struct error error = {0};
     int r;
 
-    if (options->events && options->folded) {
-        cli_error("--events and --folded cannot be combined");
-        return EXIT_USAGE;
-    }
-    if (options->folded && (options->format != TABLE_TEXT || options->every > 0)) {
-        cli_error("--folded cannot be combined with --%s",
-                  options->every > 0 ? "every" : "format=json or --format=csv");
-        return EXIT_USAGE;
-    }
-    if (options->context > 0 && (options->slowest == 0 || options->format != TABLE_TEXT)) {
-        cli_error("--context requires --slowest and text output");
-        return EXIT_USAGE;
-    }
     r = options->by ? grouping_parse(options->by, arena, &settings.grouping, &error) : 0;
     if (r < 0)
         return cli_print_failure(&error, r);

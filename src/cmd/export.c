@@ -56,6 +56,8 @@ static int parse_format(void *member, const char *value, struct error *error)
 
 #define MEMBER(m) offsetof(struct export_verb_options, m)
 
+#define WITH_SPANS "--to=perfetto, --to=clickhouse or --to=parquet"
+
 static const struct cli_option output_options[] = {
     /* The names of export_formats. */
     {OPTION_PARSED, 0, "to",
@@ -72,18 +74,21 @@ static const struct cli_option output_options[] = {
      "perfetto: open the trace in the browser, in Perfetto's page ui.perfetto.dev; without -o, "
      "keep "
      "no file",
-     MEMBER(in_browser), .page = "The command ends when the page has fetched the trace."},
+     MEMBER(in_browser), .page = "The command ends when the page has fetched the trace.",
+     .requires = "--to=perfetto", .excludes = "--output=-"},
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "perfetto: also show the spans of RULE, as in strata latency; clickhouse, parquet: only these",
      MEMBER(pairs),
      .page = "In Perfetto, each rule has tracks of its own. In ClickHouse and Parquet, the table "
              "span has "
-             "only these spans."},
+             "only these spans.",
+     .requires = WITH_SPANS},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
-     MEMBER(files)},
+     MEMBER(files), .requires = WITH_SPANS},
     {OPTION_STRING, 0, "host-name", "NAME", "clickhouse, parquet: host that the trace is of",
      MEMBER(host), .default_text = "as recorded",
-     .page = "A trace that names no host requires this option."},
+     .page = "A trace that names no host requires this option.",
+     .requires = "--to=clickhouse or --to=parquet"},
     {OPTION_FLAG, 0, "spreadsheet", NULL, "in CSV, write ' before a text that is a formula",
      MEMBER(spreadsheet),
      .page = "A spreadsheet would run a text that begins with one of '= + - @'."},
@@ -284,15 +289,6 @@ static int check(const struct export_verb_options *options, int n)
     if (n == 0)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
-    if (options->host && !has_trait(options, EXPORT_HOSTS))
-        return cli_usage_error("export", "--host-name requires --to=clickhouse or parquet");
-    if ((options->pairs.n > 0 || options->files.n > 0) && !has_trait(options, EXPORT_SPANS))
-        return cli_usage_error("export",
-                               "--pair and --pairs require --to=perfetto, clickhouse or parquet");
-    if (options->in_browser && strcmp(format->name, "perfetto") != 0)
-        return cli_usage_error("export", "--open requires --to=perfetto");
-    if (options->in_browser && options->output && strcmp(options->output, "-") == 0)
-        return cli_usage_error("export", "--open requires a file; leave --output out, or give one");
     status = span_rules_check_syntax("export", &options->pairs);
     if (status != EXIT_SUCCESS)
         return status;

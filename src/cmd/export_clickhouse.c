@@ -16,19 +16,22 @@
 const struct cli_option clickhouse_option_table[] = {
     {OPTION_STRING, 0, "url", "URL", "server and database: http://HOST:8123/DATABASE", MEMBER(url),
      .page =
-         "This is the server's HTTP interface; https works, too. A missing database is created."},
+         "This is the server's HTTP interface; https works, too. A missing database is created.",
+     .requires = "--to=clickhouse"},
     {OPTION_STRING, 0, "netrc-file", "FILE", "user and password, in the format of curl's .netrc",
-     MEMBER(netrc_file), .default_text = "$CLICKHOUSE_USER, $CLICKHOUSE_PASSWORD"},
+     MEMBER(netrc_file), .default_text = "$CLICKHOUSE_USER, $CLICKHOUSE_PASSWORD",
+     .requires = "--to=clickhouse"},
     {OPTION_STRING, 0, "ca-file", "FILE", "certificates that sign the server's certificate",
-     MEMBER(ca_file), .default_text = "the system's"},
+     MEMBER(ca_file), .default_text = "the system's", .requires = "--to=clickhouse"},
     {OPTION_PARSED, 0, "retry", "SECONDS", "keep retrying for SECONDS", MEMBER(retry), NULL,
      duration_parse, .default_text = "60",
      .page =
          "A request is retried if the server cannot be reached, is overloaded or gives no answer."},
     {OPTION_FLAG, 0, "replace", NULL, "first remove what the server has of this trace",
-     MEMBER(replace), .page = "Distributed tables cannot do that; remove it on each shard."},
+     MEMBER(replace), .page = "Distributed tables cannot do that; remove it on each shard.",
+     .requires = "--to=clickhouse"},
     {OPTION_FLAG, 0, "print-schema", NULL, "print the SQL that makes the tables, and exit",
-     MEMBER(print_schema), .page = "No trace is needed."},
+     MEMBER(print_schema), .page = "No trace is needed.", .requires = "--to=clickhouse"},
     {OPTION_STRING, 0, "cluster", "NAME", "make tables on all shards of a cluster", MEMBER(cluster),
      .page = "The rows are in tables TABLE_shard, with distributed tables over them by host.",
      .requires = "--print-schema"},
@@ -37,25 +40,10 @@ const struct cli_option clickhouse_option_table[] = {
 
 int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output)
 {
-    const struct {
-        bool given;
-        const char *name;
-    } given[] = {{options->url, "--url"},
-                 {options->netrc_file, "--netrc-file"},
-                 {options->ca_file, "--ca-file"},
-                 {options->replace, "--replace"},
-                 {options->print_schema, "--print-schema"},
-                 {options->cluster, "--cluster"}};
-
-    for (size_t i = 0; i < ARRAY_SIZE(given) && !format_is; i++)
-        if (given[i].given)
-            return cli_usage_error("export", "%s requires --to=clickhouse", given[i].name);
     if (!format_is)
         return EXIT_SUCCESS;
     if (has_output)
         return cli_usage_error("export", "--output: clickhouse is a server; give --url");
-    if (options->cluster && !options->print_schema)
-        return cli_usage_error("export", "--cluster requires --print-schema");
     if (!options->url && !options->print_schema)
         return cli_usage_error("export", "--url=http://HOST:PORT/DATABASE is required");
     return EXIT_SUCCESS;

@@ -83,7 +83,7 @@ static const struct cli_option gen_option_table[] = {
              "nothing "
              "is rebuilt."},
     {OPTION_STRING, 0, "depfile", "FILE", "write the dependencies of the output, for make",
-     AT(depfile), NULL, NULL, .requires = "--output"},
+     AT(depfile), NULL, NULL, .requires = "--output=FILE"},
     {OPTION_NUMBER, 0, "max-errors", "N", "print up to N errors; 0 prints all", AT(max_errors),
      NULL, NULL, .default_text = "20",
      .page = "As many warnings are printed, and the number of the others."},
@@ -143,8 +143,6 @@ static bool check(const struct gen_options *options, int n, int *ret_status)
         *ret_status = cli_usage_error(verb, "format %s requires --binary=PATH", format->name);
     else if (n == 0)
         *ret_status = cli_usage_error(verb, "no trace-events file given");
-    else if (options->depfile && strcmp(options->output, "-") == 0)
-        *ret_status = cli_usage_error(verb, "--depfile requires --output=FILE");
     else
         return true;
     return false;

@@ -328,9 +328,6 @@ static int run(const struct recover_options *options, char **operands, int n)
     struct found found = {.only_dead = options->all || n == 0};
     int r = 0, status = EXIT_SUCCESS;
 
-    if (options->discard && (options->output || options->keep))
-        return cli_usage_error("recover",
-                               "--discard saves nothing: it excludes --output and --keep-rings");
     rings_dir_sweep_processes();
     found.named = n > 0;
     if (n == 0)

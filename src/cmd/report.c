@@ -56,7 +56,8 @@ static const struct cli_option output_options[] = {
      "in text and JSON, show the state of the kernel's CPU: interrupts off, preemption count, ... "
      "(d..2.)",
      offsetof(struct report_options, flags),
-     .page = "\"FLAGS\" explains the letters. JSON has the numbers flags and preempt_count."},
+     .page = "\"FLAGS\" explains the letters. JSON has the numbers flags and preempt_count.",
+     .excludes = "--format=csv"},
     {OPTION_END},
 };
 
@@ -208,15 +209,6 @@ static int open_follow_view(void *arg, struct trace *trace, struct text *out,
     return open_view(arg, trace, out, 1, ret_view); /* a view of little */
 }
 
-static int check_follow(const struct report_options *options, int n)
-{
-    if (options->select.from.given || options->select.to.given)
-        return cli_usage_error("report", "--follow excludes --from and --until");
-    if (n > 1)
-        return cli_usage_error("report", "--follow requires one trace");
-    return EXIT_SUCCESS;
-}
-
 /* Whether PATH is a file of records that are read in the order in which they were written. */
 static bool check_grows(const struct report_options *options, char *path)
 {
@@ -352,14 +344,11 @@ static int report_paths(struct report_options *options, char **paths, int n)
     int status = EXIT_SUCCESS;
 
     if (options->follow) {
-        status = check_follow(options, n);
-        if (status != EXIT_SUCCESS)
-            return status;
+        if (n > 1)
+            return cli_usage_error("report", "--follow requires one trace");
         return manifest_probe(paths[0]) ? report_follow(options, paths[0])
                                         : report_file(options, paths[0]);
     }
-    if (options->flags && options->format == FORMAT_CSV)
-        return cli_usage_error("report", "--flags requires --format=text or --format=json");
     if (options->last.is_given) {
         status = check_last(options, paths, n);
         /* What is counted is what is printed, even if the trace is being recorded. */

@@ -19,6 +19,10 @@ static const char *const by_names[] = {"task", "vcpu", "vm", "cpu", "domain", NU
 
 #define MEMBER(m) offsetof(struct sched_command_options, m)
 
+/* Of what is text, and of rows of wake-ups. */
+#define NOT_TEXT "--format=json and --format=csv"
+#define NOT_WAKEUPS "--states, --every, --folded, --events, --by=vm, --by=cpu and --by=domain"
+
 static const struct cli_option what_options[] = {
     {OPTION_CHOICE, 'b', "by", "task|vcpu|vm|cpu|domain",
      "one row per task, vCPU, VM, CPU or domain", MEMBER(by), .choices = by_names,
@@ -29,23 +33,23 @@ static const struct cli_option what_options[] = {
          "host that the trace directory names as vCPUs, or that enter a guest with KVM. A row of a "
          "VM is the sum of its vCPUs; '-' is a machine without a known name."},
     {OPTION_FLAG, 0, "latency", NULL, "show only the time from wake-up to running", MEMBER(wakeups),
-     .excludes = "--who, --wakers and --states"},
+     .excludes = "--who, --wakers, " NOT_WAKEUPS},
     {OPTION_FLAG, 0, "who", NULL, "show who ran on the CPU while another waited", MEMBER(who),
-     .excludes = "--latency, --wakers and --states"},
+     .excludes = "--latency, --wakers, " NOT_WAKEUPS},
     {OPTION_FLAG, 0, "wakers", NULL, "show who woke whom", MEMBER(wakers),
      .page =
          "Rows show how often, and how long it took until the woken thread ran. The waker is the "
          "thread "
          "on the CPU of the wake-up, or '<interrupt>' if the trace shows that the CPU was in an "
          "interrupt.",
-     .excludes = "--latency, --who and --states"},
+     .excludes = "--latency, --who, " NOT_WAKEUPS},
     {OPTION_FLAG, 0, "states", NULL, "show one row per state: how often, how long", MEMBER(states),
      .page = "Only times whose begin and end are known count. With --from or --until, a state that "
              "begins "
              "in this time counts with its whole length, so there are no shares.",
      .excludes = "--latency, --who and --wakers"},
     {OPTION_FLAG, 0, "xenalyze-names", NULL, "use the states of xenalyze", MEMBER(xenalyze_names),
-     .requires = "--by=domain"},
+     .requires = "--by=domain", .excludes = "--cpu and --vcpu"},
     {OPTION_END},
 };
 
@@ -67,7 +71,7 @@ static const struct cli_option output_options[] = {
          "listed too. With --states, these are times in a state, and all of them have ended."},
     {OPTION_PARSED, 0, "context", "SECONDS",
      "also print the events from SECONDS before each of these waits to SECONDS after it",
-     MEMBER(common.context), NULL, duration_parse, .requires = "--slowest"},
+     MEMBER(common.context), NULL, duration_parse, .requires = "--slowest", .excludes = NOT_TEXT},
     {OPTION_PARSED, 0, "every", "SECONDS", "states, each also over time, in periods of SECONDS",
      MEMBER(common.every), NULL, duration_parse_period,
      .page =
@@ -77,7 +81,7 @@ static const struct cli_option output_options[] = {
          "has 'series'."},
     {OPTION_FLAG, 0, "folded", NULL, "print states as stacks for flamegraph.pl: KEY;KEY SUM",
      MEMBER(common.folded), .page = "SUM is in nanoseconds. speedscope reads this, too.",
-     .excludes = "--events"},
+     .excludes = "--events, --every, " NOT_TEXT},
     {OPTION_FLAG, 0, "events", NULL, "print each time in a state instead of rows",
      MEMBER(common.events),
      .page =
@@ -163,9 +167,6 @@ static bool refuses(const struct sched_command_options *options, int *ret_status
     else if (options->by == SCHED_BY_DOMAIN && (select->pids.n > 0 || options->common.task))
         *ret_status = cli_usage_error("sched", "--by=domain has rows of Xen's domains; --pid and "
                                                "--task select threads");
-    else if (options->xenalyze_names && (select->cpus.n > 0 || select->vcpus.n > 0))
-        *ret_status = cli_usage_error("sched", "the states of --xenalyze-names are of all vCPUs "
-                                               "of a domain, without --cpu and --vcpu");
     else
         return false;
     return true;
@@ -192,15 +193,7 @@ int cmd_sched(int argc, char **argv)
         settings.xenalyze_names = options.xenalyze_names;
         if (!options.common.sort && settings.view != SCHED_TIMES)
             options.common.sort = settings.view == SCHED_WAKEUPS ? "max" : "sum";
-        if (options.wakeups + options.who + options.wakers + states > 1)
-            status = cli_usage_error("sched", "only one of --latency, --who, --wakers and --states "
-                                              "(--every, --folded, --events) is allowed");
-        else if (settings.view != SCHED_TIMES && !states && options.by > SCHED_BY_VCPU)
-            status = cli_usage_error(
-                "sched", "--latency, --who and --wakers require --by=task or --by=vcpu");
-        else if (options.xenalyze_names && options.by != SCHED_BY_DOMAIN)
-            status = cli_usage_error("sched", "--xenalyze-names requires --by=domain");
-        else if (refuses(&options, &status))
+        if (refuses(&options, &status))
             ;
         else if (n == 0)
             status = cli_usage_error("sched", "no trace file given");

@@ -230,8 +230,6 @@ static int check(const struct summary_options *options, int n)
     if (options->common.format == TABLE_CSV)
         return cli_usage_error("summary", "a summary is several tables; -f csv of the other "
                                           "analyses prints one");
-    if (options->html && options->common.format != TABLE_TEXT)
-        return cli_usage_error("summary", "--html and --format cannot be combined");
     if (n == 0)
         return cli_usage_error("summary", "no trace file given");
     return EXIT_SUCCESS;

@@ -183,8 +183,8 @@ with socket.socket() as s:
     s.listen()
     done = subprocess.run([strata, "export", "--to", "perfetto", "--open", "-o", "none", "boot"], capture_output=True, text=True, env=environment)
     assert done.returncode == 1 and f"port {PORT} is in use" in done.stderr and not os.path.exists("none"), done
-for options in (["--to", "csv", "--open"], ["--to", "perfetto", "--open", "-o", "-"]):
+for rule, *options in (["requires --to=perfetto", "--to", "csv", "--open"], ["excludes --output=-", "--to", "perfetto", "--open", "-o", "-"]):
     done = subprocess.run([strata, "export", *options, "boot"], capture_output=True, text=True, env=environment)
-    assert done.returncode == 2 and "--open requires" in done.stderr and done.stdout == "", done
+    assert done.returncode == 2 and f"--open {rule}" in done.stderr and done.stdout == "", done
 done = subprocess.run([strata, "export", "--to", "perfetto", "--open", "missing"], capture_output=True, text=True, env=environment)
 assert done.returncode == 1 and "missing" in done.stderr and os.listdir("tmp") == [], done

@@ -124,7 +124,7 @@ END
 "$strata" export --to perfetto --pair "$wake" local 2>err |
     perfetto_decode - | grep -q 'name: "wake 1"' || fail "no lane"
 if "$strata" export --to csv --pair "$wake" local >out 2>err; then fail "csv has spans"; fi
-grep -q -- '--pair and --pairs require --to=perfetto, clickhouse or parquet' err || fail "$(cat err)"
+grep -q -- '--pair requires --to=perfetto, --to=clickhouse or --to=parquet' err || fail "$(cat err)"
 if "$strata" export --to perfetto --pair 'a: sched_wakin -> b' -o wrong local 2>err; then fail "no such event"; fi
 grep -q "has no event 'sched_wakin'; did you mean 'sched_waking'" err || fail "$(cat err)"
 status=0

@@ -304,9 +304,9 @@ refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 --event
 refused "has more than 10000 periods" --every 0.000001 syscall guest
 refused "is not a list of percentiles" --percentiles 50,100 syscall guest
 refused "--context requires --slowest" --context 1 syscall guest
-refused "--events and --folded cannot be combined" --events --folded syscall guest
-refused "--folded cannot be combined with --every" --folded --every 1 syscall guest
-refused "--folded cannot be combined with --format=json or --format=csv" --folded --format=csv syscall guest
+refused "--folded excludes --events" --events --folded syscall guest
+refused "--folded excludes --every" --folded --every 1 syscall guest
+refused "--folded excludes --format=csv" --folded --format=csv syscall guest
 refused "must be more than 0" --every 0 syscall guest
 refused 'no trace file given' block
 refused "rows have at most 4 keys" --by a,b,c,d,e syscall guest

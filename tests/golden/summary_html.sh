@@ -70,7 +70,7 @@ case="a file that cannot be written, or read to its end"
 echo before >there.html
 status=0
 "$strata" summary --html there.html --format json vm >out 2>err || status=$?
-[ $status -eq 2 ] && grep -q -- '--html and --format cannot be combined' err || fail "status $status: $(cat err)"
+[ $status -eq 2 ] && grep -q -- '--html excludes --format' err || fail "status $status: $(cat err)"
 status=0
 "$strata" summary --html missing/page.html vm >out 2>err || status=$?
 [ $status -eq 1 ] && grep -q 'missing/page.html' err || fail "status $status: $(cat err)"

@@ -111,6 +111,20 @@ visit(const struct command *command, struct record_config *config, int argc, cha
     return false;
 }
 
+/* Notes which options the files have. -ENOMEM. */
+static int note_given(struct record_config *config)
+{
+    const struct config *files = &config->config;
+
+    config->given = calloc(files->n + 1, sizeof *config->given);
+    if (!config->given)
+        return -ENOMEM;
+    for (unsigned i = 0; i < files->n; i++)
+        config->given[config->n_given++] =
+            (struct given_option){files->entries[i].option, files->entries[i].value};
+    return 0;
+}
+
 bool record_config_read(const struct command *command, int argc, char **argv, void *options,
                         struct record_config *ret, int *ret_status)
 {
@@ -128,6 +142,8 @@ bool record_config_read(const struct command *command, int argc, char **argv, vo
         return false;
     if (r >= 0)
         r = config_set(command, &ret->config, options, &error);
+    if (r >= 0)
+        r = note_given(ret);
     if (r < 0) {
         (void)cli_print_failure(&error, r);
         *ret_status = r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
@@ -165,6 +181,7 @@ void record_config_done(struct record_config *config)
 {
     strings_done(&config->copy);
     free(config->words);
+    free(config->given);
     config_done(&config->config);
     *config = (struct record_config){0};
 }

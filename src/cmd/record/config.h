@@ -19,6 +19,8 @@ extern const struct cli_option record_config_options[];
 /* Options of a command line and of the files that it names, and its words: what is to be recorded. */
 struct record_config {
     struct config config;
+    struct given_option *given; /* the options of the files */
+    unsigned n_given;
     char **words;        /* the operands, then the command, ended by NULL */
     int n;               /* operands */
     int n_command;       /* -1: there is none */

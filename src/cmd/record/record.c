@@ -83,7 +83,7 @@ static const struct cli_option vm_options[] = {
          "unknown. Most requests to disks end in an interrupt of another thread, which "
          "strata-io(1) then does not see. In a PID namespace, such as a container's, the host "
          "kernel is not recorded with this option.",
-     .requires = "--host"},
+     .requires = "--host or --event=host:EVENT"},
     {OPTION_STRING, 0, "qemu", "PROGRAM", "name the QEMU that COMMAND, a script, starts",
      offsetof(struct record_plan, qemu)},
     {OPTION_END},
@@ -92,13 +92,14 @@ static const struct cli_option vm_options[] = {
 static const struct cli_option libvirt_options[] = {
     {OPTION_STRING, 0, "libvirt-uri", "URI", "connect to this daemon",
      offsetof(struct record_plan, libvirt_uri),
-     .default_text = "$LIBVIRT_DEFAULT_URI, or qemu:///system, then qemu:///session"},
+     .default_text = "$LIBVIRT_DEFAULT_URI, or qemu:///system, then qemu:///session",
+     .requires = "--libvirt or --attach"},
     {OPTION_END},
 };
 
 static const struct cli_option attach_options[] = {
     {OPTION_FLAG, 0, "keep-rings", NULL, "do not remove the rings of a program that has ended",
-     offsetof(struct record_plan, keep)},
+     offsetof(struct record_plan, keep), .requires = "--attach"},
     {OPTION_RENAMED, 'k', "-k", "--keep-rings"},
     {OPTION_END},
 };
@@ -184,7 +185,8 @@ int cmd_record(int argc, char **argv)
     int n;
 
     if (record_config_read(&record_command, argc, argv, &options, &config, &status) &&
-        options_parse(&record_command, argc, argv, &options, &n, &status))
+        options_parse_beside(&record_command, config.given, config.n_given, argc, argv, &options,
+                             &n, &status))
         status = run(&options, &config);
     record_plan_done(&options.plan);
     strings_done(&options.config.files);

@@ -90,8 +90,6 @@ int cmd_top(int argc, char **argv)
         return status;
     if (n > 1)
         return cli_usage_error(top_command.name, "more than one recording given");
-    if (options.iterations > 0 && !options.batch)
-        return cli_usage_error(top_command.name, "--iterations requires --batch");
     if (!options.batch && !is_terminal())
         return cli_usage_error(
             top_command.name,

@@ -74,24 +74,9 @@ static int parse(struct plan_triggers *triggers, struct error *error)
 
 int plan_conditions_make(struct record_plan *plan, struct error *error)
 {
-    static const struct record_plan defaults = RECORD_PLAN_DEFAULT;
     struct plan_triggers *triggers = &plan->triggers;
     unsigned n = triggers->conditions.n;
-    const struct {
-        bool is_given;
-        const char *option;
-    } with_on[] = {
-        {triggers->after != defaults.triggers.after, "--after"},
-        {triggers->command, "--then"},
-        {triggers->per_hour != defaults.triggers.per_hour, "--snapshots-per-hour"},
-        {triggers->size > 0, "--snapshots-size"},
-    };
 
-    for (size_t i = 0; i < ARRAY_SIZE(with_on); i++)
-        if (with_on[i].is_given && n == 0)
-            return record_misuse(error, "%s requires --on", with_on[i].option);
-    if (n > 0 && !record_plan_has_flight(plan))
-        return record_misuse(error, "--on requires --flight");
     if (n > TRIGGERS_MAX)
         return record_misuse(error, "--on is given %u times; at most %u conditions are watched", n,
                              TRIGGERS_MAX);

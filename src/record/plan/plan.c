@@ -24,26 +24,18 @@ int record_plan_refuse_guest(const char *command, struct error *error)
 
 /* ---- Checks ---- */
 
-/* Options that would do nothing without another one. */
+/* What would do nothing without what is recorded: of options without another one, their declarations say so. */
 static int check_requirements(const struct record_plan *plan, struct error *error)
 {
     const struct plan_guests *guests = &plan->guests;
     const struct plan_buffers *buffers = &plan->buffers;
-    const struct plan_live *live = &plan->live;
     bool has_guests = plan_guests_are_given(guests);
     bool has_buffers = record_plan_has_buffers(plan);
     bool has_kernels = has_guests || plan->guest || plan->host;
-    bool is_running = plan->attach || plan->domains.n > 0;
     const struct {
         bool given, met;
         const char *option, *required;
     } requirements[] = {
-        {live->format, live->on, "--format", "--live"},
-        {live->spreadsheet, live->on && live->format == PLAN_LIVE_CSV, "--spreadsheet",
-         "--live --format=csv"},
-        {plan->host_threads, plan->host, "--host-threads", "--host"},
-        {plan->restarts, plan->output, "--restart", "--output=DIR"},
-        {plan->keep, plan->attach, "--keep-rings", "--attach"},
         {guests->kvms.n > 0, has_guests, "--kvm", "--guest=ENDPOINT"},
         {guests->key, has_guests, "--key", "--guest=ENDPOINT"},
         {guests->clock, has_guests, "--clock", "--guest=ENDPOINT"},
@@ -54,13 +46,6 @@ static int check_requirements(const struct record_plan *plan, struct error *erro
         {guests->tracefs, has_guests, "--tracefs-copy", "--guest=virtio-trace:DIR"},
         {buffers->buffer_size > 0, has_buffers || has_kernels, "--buffer-size",
          "--guest, --host, --xen or --percpu"},
-        {buffers->tables.n > 0, has_buffers, "--trace-events", "--xen or --percpu"},
-        {buffers->cpus, has_buffers, "--cpu", "--xen or --percpu"},
-        {buffers->memory > 0, has_buffers, "--keep-in-memory", "--xen or --percpu"},
-        {buffers->backlog, has_buffers, "--include-old", "--xen or --percpu"},
-        {buffers->leave_on, has_buffers, "--leave-enabled", "--xen or --percpu"},
-        {buffers->libxenctrl, plan->xen, "--libxenctrl", "--xen"},
-        {plan->libvirt_uri, is_running, "--libvirt-uri", "--libvirt or --attach"},
         {plan->qemu, plan->kind == RECORD_COMMAND, "--qemu", "'-- COMMAND'"},
     };
 
@@ -86,11 +71,6 @@ static int check_contradictions(const struct record_plan *plan, struct error *er
         {has_buffers && buffers->buffer_size > BUFFER_SIZE_MAX, "--buffer-size is 255M at most"},
         {buffers->memory > SIZE_MAX / 2, "--keep-in-memory is too large"},
         {buffers->poll == 0 || buffers->poll > POLL_MAX_MS, "--poll is 1 to 3600000 milliseconds"},
-        {has_flight && plan->max_size > 0,
-         "--max-size would end what --flight records without end; give one of them"},
-        {has_flight && buffers->memory > 0,
-         "--keep-in-memory writes at the end, and --flight keeps what is written; give one of "
-         "them"},
         {has_flight && plan->live.on && !plan->output, "--flight requires --output"},
         {plan->live.on && (has_process || has_buffers),
          "--live prints the events of guests and of the kernel of the host; leave it out, or "
@@ -136,9 +116,7 @@ static int check_attached(const struct record_plan *plan, struct error *error)
 
 static int check_libvirt(const struct record_plan *plan, struct error *error)
 {
-    return plan->attach || plan->n > 0 ? record_misuse(error, "--libvirt excludes %s",
-                                                       plan->attach ? "--attach" : plan->words[0])
-                                       : 0;
+    return plan->n > 0 ? record_misuse(error, "--libvirt excludes %s", plan->words[0]) : 0;
 }
 
 /* Without a process there is nothing that a word could mean. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/options.h"
+#include "cli/option_rules.h"
 #include "cmd/cmd.h"
 
 struct target {
@@ -170,13 +170,65 @@ static void test_help(void **state)
         "  -h, --help              this\n");
 }
 
+/* The options are given in this order, as "word=x"; ended by NULL. */
+static void check_rules(const char *message, const char *const *words)
+{
+    static const struct cli_option options[] = {
+        {OPTION_FLAG, 0, "on", NULL, "h"},
+        {OPTION_FLAG, 0, "then", NULL, "h", .requires = "--on"},
+        {OPTION_STRING, 0, "to", "FORMAT", "h"},
+        {OPTION_STRINGS, 0, "event", "EVENT", "h"},
+        {OPTION_STRING, 0, "output", "FILE", "h"},
+        {OPTION_FLAG, 0, "threads", NULL, "h", .requires = "--on or --event=host:EVENT"},
+        {OPTION_FLAG, 0, "open", NULL, "h", .requires = "--to=html, --to=svg or --output=FILE",
+         .excludes = "--then and --event=x"},
+    };
+    struct given_option given[8];
+    struct error error = {0};
+    unsigned n = 0;
+    int r;
+
+    for (; words[n]; n++) {
+        const char *value = strchr(words[n], '=');
+        size_t i = 0, len = value ? (size_t)(value - words[n]) : strlen(words[n]);
+
+        while (strlen(options[i].name) != len || memcmp(options[i].name, words[n], len) != 0)
+            i++;
+        given[n] = (struct given_option){&options[i], value ? value + 1 : NULL};
+    }
+    r = option_rules_check(given, n, &error);
+    assert_string_equal(error.what, message);
+    assert_int_equal(r, *message ? -EINVAL : 0);
+}
+
+#define RULES(message, ...) check_rules(message, (const char *const[]){__VA_ARGS__, NULL})
+
+static void test_rules(void **state)
+{
+    RULES("", "on");
+    RULES("", "then", "on");
+    RULES("--then requires --on", "then", "to=on");
+    RULES("", "open", "to=svg");
+    RULES("", "to=svg,html", "open");
+    RULES("--open requires --to=html, --to=svg or --output=FILE", "open", "to=htm");
+    RULES("--open requires --to=html, --to=svg or --output=FILE", "open", "to=html5");
+    /* The last one counts, but of those that may be repeated. */
+    RULES("--open requires --to=html, --to=svg or --output=FILE", "open", "to=html", "to=x");
+    RULES("", "open", "to=x", "to=html");
+    RULES("--threads requires --on or --event=host:EVENT", "threads", "event=a,hosts");
+    RULES("", "threads", "event=a,host:b", "event=c");
+    RULES("--open requires --to=html, --to=svg or --output=FILE", "open", "output=-");
+    RULES("", "open", "output=f");
+    RULES("--open excludes --then", "on", "then", "open", "output=f");
+    RULES("--open excludes --event=x", "event=x", "event=y", "output=f", "open");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_kinds),
-        cmocka_unit_test(test_many_strings),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_all_kinds), cmocka_unit_test(test_many_strings),
+        cmocka_unit_test(test_errors),    cmocka_unit_test(test_help),
+        cmocka_unit_test(test_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

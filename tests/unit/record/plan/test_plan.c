@@ -61,14 +61,11 @@ static void test_kinds(void **state)
 
 static void test_contradictions(void **state)
 {
-    static const struct retention_limit minute = {.ns = UINT64_C(60000000000)};
     struct {
         const char *message;
         const char *word;
         bool attach, xen, live, host;
         const char *output, *libvirt;
-        struct retention_limit flight;
-        uint64_t max_size, memory;
     } cases[] = {
         {"'-- COMMAND', --attach, --libvirt, --xen, --percpu, --guest=ENDPOINT or --host is "
          "required",
@@ -77,13 +74,7 @@ static void test_contradictions(void **state)
         {"unknown argument 'true'; put '--' before the command: strata record -- true", "true"},
         {"unknown argument '1'; --xen accepts no PID", "1", .xen = true, .output = "x"},
         {"--attach requires a PID or the socket of a QMP monitor", NULL, .attach = true},
-        {"--libvirt excludes --attach", NULL, .attach = true, .libvirt = "web"},
         {"--libvirt excludes 4711", "4711", .libvirt = "web"},
-        {"--max-size would end what --flight records without end; give one of them", "4711",
-         .attach = true, .flight = minute, .max_size = 1},
-        {"--keep-in-memory writes at the end, and --flight keeps what is written; give one of "
-         "them",
-         NULL, .xen = true, .output = "x", .flight = minute, .memory = 1},
         {"--live prints the events of guests and of the kernel of the host; leave it out, or "
          "record "
          "these alone",
@@ -98,9 +89,6 @@ static void test_contradictions(void **state)
         plan.live.on = cases[i].live;
         plan.host = cases[i].host;
         plan.output = cases[i].output;
-        plan.flight = cases[i].flight;
-        plan.max_size = cases[i].max_size;
-        plan.buffers.memory = cases[i].memory;
         if (cases[i].libvirt)
             assert_int_equal(strings_add(&plan.domains, cases[i].libvirt), 0);
         check(&plan, cases[i].message, cases[i].word ? WORDS(cases[i].word) : WORDS());
@@ -294,30 +282,13 @@ static void test_conditions(void **state)
     }
 }
 
-static void test_conditions_need_flight(void **state)
-{
-    struct record_plan plan = RECORD_PLAN_DEFAULT;
-
-    assert_int_equal(strings_add(&plan.triggers.conditions, "lost"), 0);
-    check(&plan, "--on requires --flight", WORDS("--", "true"));
-    record_plan_done(&plan);
-    plan = (struct record_plan)RECORD_PLAN_DEFAULT;
-    plan.triggers.per_hour = 3;
-    check(&plan, "--snapshots-per-hour requires --on", WORDS("--", "true"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_guest_events),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_wrong_events),
-        cmocka_unit_test(test_guest_names),
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_conditions_need_flight),
+        cmocka_unit_test(test_kinds),       cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_limits),      cmocka_unit_test(test_guest_events),
+        cmocka_unit_test(test_layers),      cmocka_unit_test(test_wrong_events),
+        cmocka_unit_test(test_guest_names), cmocka_unit_test(test_conditions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
