@@ -41,21 +41,9 @@ static void relate_times(struct transform *each, struct item *items, unsigned n)
     }
 }
 
-/* Times are converted monotonically. */
 static int64_t relate_input_time(struct transform *each, int64_t time)
 {
-    const struct relate *relate = container_of(each, struct relate, each);
-    int64_t low = INT64_MIN, high = INT64_MAX;
-
-    while (low < high) {
-        int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
-
-        if (clock_map_convert(relate->clock_map, middle, NULL) < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return clock_map_ticks(container_of(each, struct relate, each)->clock_map, time);
 }
 
 static void relate_error(struct transform *each, struct item *items, unsigned n)

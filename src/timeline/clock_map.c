@@ -710,6 +710,21 @@ static int64_t bound_around(const struct clock_map *clock_map, int64_t ticks, in
     return most;
 }
 
+int64_t clock_map_ticks(const struct clock_map *clock_map, int64_t ns)
+{
+    int64_t low = INT64_MIN, high = INT64_MAX;
+
+    while (low < high) {
+        int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+
+        if (clock_map_convert(clock_map, middle, NULL) < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Within a piece bounds change evenly, from one to the next they may jump. */
 int64_t clock_map_bound(const struct clock_map *clock_map, int64_t from, int64_t to)
 {

@@ -146,5 +146,8 @@ static inline int64_t clock_map_piece_convert(const struct clock_map_piece *piec
 /* The same of any TICKS. RET_ERROR_NS may be NULL. Saturates. */
 int64_t clock_map_convert(const struct clock_map *clock_map, int64_t ticks, int64_t *ret_error_ns);
 
+/* The least ticks that are converted to NS of the host's clock or more. */
+int64_t clock_map_ticks(const struct clock_map *clock_map, int64_t ns);
+
 /* The largest bound of any ticks from FROM to TO. */
 int64_t clock_map_bound(const struct clock_map *clock_map, int64_t from, int64_t to);

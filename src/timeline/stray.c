@@ -24,8 +24,9 @@ struct stray {
     struct source *input;
     const struct origin *origin; /* NULL: there was no event */
     bool is_off;                 /* by X3 */
-    int64_t far;                 /* SOURCE_STRAY_NS, in ticks */
-    int64_t last;                /* time of the last event; TIME_UNKNOWN: there was none */
+    struct stray_bounds bounds;
+    int64_t far;  /* SOURCE_STRAY_NS, in ticks */
+    int64_t last; /* time of the last event; TIME_UNKNOWN: there was none */
     uint64_t n_stray;
     char hint[512];
     int result;      /* the input's last answer */
@@ -61,6 +62,12 @@ static inline bool is_far(const struct stray *s, int64_t from, int64_t to)
     return step > s->far || step < -s->far;
 }
 
+/* X4. */
+static bool is_outside(const struct stray *s, int64_t time)
+{
+    return time < s->bounds.least || time > s->bounds.most;
+}
+
 /* The number of events of N items that are each at most FAR ticks from the one before; that of the first is *REF_LAST, which
  * is known. Sets *REF_LAST to the time of the last of them. */
 static inline unsigned count_near(const struct item *items, unsigned n, int64_t far,
@@ -80,7 +87,7 @@ static inline unsigned count_near(const struct item *items, unsigned n, int64_t 
     return (unsigned)(item - items);
 }
 
-/* The first item of RUN that is far from the one before; its number of items: there is none. */
+/* The first item of RUN that is far from the one before, or cannot have been; its number of items: there is none. */
 static unsigned find_step(struct stray *s, const struct run *run)
 {
     int64_t last = s->last;
@@ -99,6 +106,8 @@ static unsigned find_step(struct stray *s, const struct run *run)
         if (unlikely(last == TIME_UNKNOWN)) {
             if (!s->origin)
                 look_at_origin(s, item->origin);
+            if (unlikely(is_outside(s, item->time)) && !s->is_off)
+                return i;
         } else if (unlikely(is_far(s, last, item->time)) && !s->is_off) {
             return i;
         }
@@ -158,9 +167,23 @@ static void mark_last(struct item *items, unsigned n, int32_t cpu)
         items[n - 1].before_loss = true;
 }
 
+/* The end of losses in the place of the items AT to N of the run: the item that follows, or where none does, what is before. */
+static int64_t find_end(const struct stray *s, unsigned at, unsigned n)
+{
+    int64_t last;
+
+    if (n < s->run.n)
+        return s->run.items[n].time;
+    last = last_time(s->run.items, at, s->last);
+    return last != TIME_UNKNOWN ? last
+                                : MIN(MAX(s->run.items[at].time, s->bounds.least), s->bounds.most);
+}
+
 /* Puts losses in the place of the items AT to N of the run, which are stray: one for each stretch of a CPU. */
 static void take_out(struct stray *s, unsigned at, unsigned n)
 {
+    bool is_open = n == s->run.n && s->rest.n == 0 && s->result <= 0;
+    int64_t time = find_end(s, at, n);
     struct item *items = (struct item *)(uintptr_t)s->run.items; /* S6 */
     unsigned end = at;
 
@@ -170,12 +193,13 @@ static void take_out(struct stray *s, unsigned at, unsigned n)
             .kind = ITEM_LOSS,
             .cause = LOSS_UNREADABLE,
             .origin = items[i].origin,
-            .time = items[n].time,
+            .time = time,
             .since = TIME_UNKNOWN,
             .lost = items[i].kind == ITEM_EVENT ? 1 : items[i].lost,
             .cpu = items[i].cpu,
             .pid = items[i].cpu == CPU_UNKNOWN ? items[i].pid : PID_UNKNOWN,
             .vcpu = VCPU_UNKNOWN,
+            .is_open = is_open,
         };
 
         s->n_stray += items[i].kind == ITEM_EVENT;
@@ -216,11 +240,25 @@ static bool gather(struct stray *s)
     return n > 0;
 }
 
-/* Item AT of the run is after a step: whether there is one back decides what it is. Returns how many items can be lent. */
+/* The item of RUN, from AT on, that can have been when it says; its number of items: there is none. */
+static unsigned find_inside(const struct stray *s, const struct run *run, unsigned at)
+{
+    while (at < run->n && !(is_event(&run->items[at]) && !is_outside(s, run->items[at].time)))
+        at++;
+    return at;
+}
+
+/* Item AT of the run is after a step, or the first: whether there is one back decides what it is. Returns how many items can be lent. */
 static unsigned judge_step(struct stray *s, unsigned at)
 {
     unsigned n;
 
+    if (is_outside(s, s->run.items[at].time)) {
+        while ((n = find_inside(s, &s->run, at)) == s->run.n && gather(s))
+            ;
+        take_out(s, at, n);
+        return 0;
+    }
     while ((n = find_return(s, &s->run, at)) == 0 && s->run.n <= at + STRAY_ITEMS && gather(s))
         ;
     if (n == 0)
@@ -352,8 +390,8 @@ static const char *stray_hint(const struct source *source)
         return hint;
     snprintf(
         s->hint, sizeof s->hint,
-        "%s%sevents with a time far from those around them are damaged and count as lost (%" PRIu64
-        ")",
+        "%s%sevents with a time far from those around them, or far outside of the recording, are "
+        "damaged and count as lost (%" PRIu64 ")",
         hint ? hint : "", hint ? "; " : "", s->n_stray);
     return s->hint;
 }
@@ -367,7 +405,7 @@ static const struct source_ops stray_ops = {
     .hint = stray_hint,
 };
 
-int stray_open(struct source *input, struct source **ret_source)
+int stray_open(struct source *input, const struct stray_bounds *bounds, struct source **ret_source)
 {
     struct stray *s = calloc(1, sizeof *s);
 
@@ -384,6 +422,7 @@ int stray_open(struct source *input, struct source **ret_source)
         .skips = input->skips,
     };
     s->input = input;
+    s->bounds = *bounds;
     s->result = 1;
     s->last = TIME_UNKNOWN;
     *ret_source = &s->source;

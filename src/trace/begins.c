@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/sparse.h"
+#include "base/ticks.h"
 #include "timeline/clock_map.h"
 #include "trace/open.h"
 
@@ -78,4 +79,45 @@ void trace_set_bounds(struct trace *trace, const struct trace_input *input)
                                  : 0;
         origin->known_until = is_known && origin->layer != LAYER_GUEST ? ended : 0;
     }
+}
+
+/* The ticks of INPUT at TIME of the host's clock, later (SIGN 1) or earlier (-1) by what these may be wrong. */
+static int64_t to_ticks(const struct trace_input *input, int64_t time, int sign)
+{
+    int64_t error;
+
+    (void)clock_map_convert(input->clock_map, clock_map_ticks(input->clock_map, time), &error);
+    return clock_map_ticks(input->clock_map, ticks_sum(time, sign * MIN(error, INT64_MAX / 2)));
+}
+
+struct stray_bounds trace_bound_times(const struct trace *trace, const struct trace_input *input)
+{
+    const struct manifest_source *recorded = input->recorded;
+    struct stray_bounds bounds = STRAY_UNBOUNDED;
+    int64_t began, ended;
+
+    /* A snapshot is copied for some time, and the moments of what was merged are of several hosts. */
+    if (!recorded || input->manifest->snapshot || trace_input_is_merged(input) ||
+        (!trace->host_time && !input->on_host_clock && !input->clock_map))
+        return bounds;
+    ended = recorded->ended.monotonic_ns;
+    /* The buffers of a program, and of a guest that came from another machine, may have been filled before. */
+    began = strcmp(recorded->kind, "ftrace") == 0 && recorded->came.realtime_ns == 0
+                ? recorded->began.monotonic_ns
+                : 0;
+    if (ended != 0)
+        bounds.most = ticks_sum(ended, (int64_t)SOURCE_STRAY_NS);
+    if (began != 0)
+        bounds.least = ticks_sum(began, -(int64_t)SOURCE_STRAY_NS);
+    if (!input->clock_map)
+        return bounds;
+    if (ended != 0)
+        bounds.most = to_ticks(input, bounds.most, 1);
+    if (began != 0)
+        bounds.least = to_ticks(input, bounds.least, -1);
+    if (!trace->host_time)
+        return bounds;
+    bounds.most = ended != 0 ? clock_map_convert(input->clock_map, bounds.most, NULL) : INT64_MAX;
+    bounds.least = began != 0 ? clock_map_convert(input->clock_map, bounds.least, NULL) : INT64_MIN;
+    return bounds;
 }

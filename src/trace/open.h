@@ -6,6 +6,7 @@
 #include "base/cpu_set.h"
 #include "base/input.h"
 #include "schema/trace_events/qemu_class.h"
+#include "timeline/stray.h"
 #include "trace/recognise.h"
 #include "trace/trace.h"
 #include "tracedir/manifest.h"
@@ -131,6 +132,9 @@ void trace_set_duration_error(struct trace *trace, const struct trace_input *inp
 void trace_note_begins(struct trace *trace, struct trace_input *input);
 /* Tells that, and when its recording ended, to what reads its items, by the clock of these. */
 void trace_set_bounds(struct trace *trace, const struct trace_input *input);
+
+/* The times that events of INPUT can have, as its sources lend them: while it was recorded, and SOURCE_STRAY_NS more. */
+struct stray_bounds trace_bound_times(const struct trace *trace, const struct trace_input *input);
 
 /* Gives the threads of PART, of a virtual machine monitor, the names that the manifest of its directory has, where its own
  * reader has none. -ENOMEM. */

@@ -15,7 +15,6 @@
 #include "timeline/merge.h"
 #include "timeline/read_ahead.h"
 #include "timeline/reorder.h"
-#include "timeline/stray.h"
 #include "trace/directory.h"
 #include "trace/open.h"
 #include "trace/recognise.h"
@@ -291,12 +290,14 @@ static int assemble(struct trace *trace, const struct trace_options *options)
     if (!all || !trace->reorders)
         r = -ENOMEM;
     for (unsigned i = 0; i < trace->n_inputs; i++) {
+        struct stray_bounds bounds = trace_bound_times(trace, &trace->inputs[i]);
+
         for (unsigned j = 0; j < trace->inputs[i].n_sources; j++) {
             struct source *source = trace->inputs[i].sources[j];
 
             /* What is live would have to wait. */
             if (r == 0 && !options->is_live && trace->inputs[i].live_fd < 0) {
-                r = stray_open(source, &source);
+                r = stray_open(source, &bounds, &source);
                 if (r < 0)
                     continue; /* it is freed */
                 trace->inputs[i].sources[j] = source;

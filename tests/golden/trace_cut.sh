@@ -214,6 +214,33 @@ set_to .
 shares_are early/cut 0 29
 are_true early/cut
 
+# A time that the recording refutes is damaged: nothing is as long as it says, and what it is of is lost.
+case="a damaged time in the first page or the last one"
+duration_of() { "$strata" stat -f json "$1" 2>/dev/null | jq -r 'select(.duration_ns) | .duration_ns / 1e6 | floor'; }
+whole=$(duration_of early/whole)
+for page in first last; do
+    for bit in 36 47 60; do
+        set_to .
+        python3 - early/whole/host/cpu1.raw early/cut/host/cpu1.raw $page $bit <<'END_OF_SCRIPT'
+import struct
+import sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+at = 0 if sys.argv[3] == "first" else len(data) - 4096
+time, = struct.unpack_from("<Q", data, at)
+struct.pack_into("<Q", data, at, time ^ 1 << int(sys.argv[4]))
+open(sys.argv[2], "wb").write(data)
+END_OF_SCRIPT
+        left=$(duration_of early/cut)
+        [ "$left" -le "$whole" ] && [ "$left" -gt $((whole - 100)) ] || fail "$page, bit $bit: $left of $whole ms"
+        "$strata" info early/cut >info 2>told || fail "$(cat told)"
+        fact lost | grep -q ' events were lost (CPU 1: [0-9]*) in 1 place; the input is damaged' || fail "$page, bit $bit: $(cat info)"
+        grep -q 'events with a time .*far outside of the recording, are damaged and count as lost' told || fail "$(cat told)"
+        are_few=$("$strata" report early/cut 2>/dev/null | grep -c LOST)
+        [ "$are_few" -eq 1 ] || fail "$page, bit $bit: $are_few losses"
+    done
+done
+
 case="trace.dat"
 "$strata" export --to trace.dat -o whole.dat early/whole 2>told || fail "$(cat told)"
 shares_are whole.dat 0 0

@@ -95,6 +95,10 @@ def make(seed, path):
         words.append(f"QEMU: {plant_vmm(rng, vmm)}")
         sources.append(vmm)
     damage(seed, sources[0], words)
+    ends = random.Random(seed + 6)
+    if ends.random() < 0.3:
+        source = ends.choice([source for source in sources if isinstance(source, Source) and source is not vmm])
+        words.append(f"{source.kernel.name}: damaged time of the {source.damage_end(ends)} page")
     kernel_files.write_manifest(path, [source.write(path) for source in sources])
     return sources, words
 

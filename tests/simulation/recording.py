@@ -101,6 +101,18 @@ class Source:
         self.lost += n
         self.gaps.append(Gap(cpu, pages[first - 1].events[-1].time, pages[first].events[0].time))
 
+    def damage_end(self, rng):
+        """The time of the first page or the last one of a CPU is."""
+        cpu = rng.randrange(self.kernel.n_cpus)
+        pages = self.cpus[cpu]
+        if len(pages) < 2 or self.is_missing[cpu] or self.stray:
+            return None
+        i = rng.choice([0, -1])
+        pages[i].late_by = rng.choice(FAR)
+        self.stray.update(((cpu, event.time), event.time) for event in pages[i].events)
+        self.gaps.append(Gap(cpu, pages[-2].events[-1].time, None) if i else Gap(cpu, None, pages[1].events[0].time))
+        return "last" if i else "first"
+
     def damage_time(self, rng):
         """The time of a page is far from where it belongs."""
         cpu = rng.randrange(self.kernel.n_cpus)
