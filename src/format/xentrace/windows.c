@@ -225,6 +225,10 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
         if (size == 0 && !window.cut)
             continue;
         window.size = (uint32_t)size;
+        p = peek(w, walk, window.offset, 4, &r, error);
+        if (r < 0)
+            return r;
+        window.begins_lost = p && xentrace_event(load_le32(p)) == XEN_LOST_RECORDS;
         *ret_window = window;
         return 1;
     }

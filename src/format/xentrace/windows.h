@@ -21,7 +21,8 @@ struct xentrace_window {
     uint32_t size;    /* bytes that are there */
     uint32_t skipped; /* damaged bytes before it (saturated) */
     uint16_t cpu;
-    bool cut; /* the file ends before the window does */
+    bool cut;         /* the file ends before the window does */
+    bool begins_lost; /* its first record is LOST_RECORDS */
 };
 
 struct xentrace_segment {

@@ -471,7 +471,6 @@ static bool loss_follows(struct cpu_source *s)
     struct xentrace_cursor cursor = s->cursor;
     struct xentrace_window window;
     struct error error = {0};
-    uint64_t offset = s->at;
     uint8_t header[4];
 
     if (s->loss_pending)
@@ -491,9 +490,9 @@ static bool loss_follows(struct cpu_source *s)
         if (xentrace_windows_next(&s->x->windows, &cursor, s->cpu, &window, &error) <= 0)
             return is_cut(s->x) ||
                    (s->x->reading > 1 && !origin_is_recorded_to_end(s->x->classes.origin));
-        offset = window.offset;
+        return window.begins_lost;
     }
-    return xentrace_windows_read(&s->x->windows, offset, header, sizeof header, &error) ==
+    return xentrace_windows_read(&s->x->windows, s->at, header, sizeof header, &error) ==
                (int64_t)sizeof header &&
            xentrace_event(load_le32(header)) == XEN_LOST_RECORDS;
 }
