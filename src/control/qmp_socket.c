@@ -13,7 +13,6 @@
 
 #include "base/address.h"
 #include "base/clock_ns.h"
-#include "base/proc.h"
 #include "control/qmp.h"
 #include "control/qmp_transport.h"
 #include "control/socket_process.h"
@@ -190,40 +189,6 @@ int qmp_connect(const char *path, struct qmp **ret, struct error *error)
     int fd = connect_to(path, error);
 
     return fd < 0 ? fd : qmp_adopt(fd, path, ret, error);
-}
-
-/* The process that listens on PATH, if a signal has stopped it; else 0. */
-static pid_t find_stopped(const char *path)
-{
-    struct socket_process server;
-    uint64_t start;
-    char state;
-
-    return socket_find_server(path, &server) > 0 && server.pid > 0 &&
-                   proc_stat(server.pid, &start, &state) >= 0 && state == 'T'
-               ? server.pid
-               : 0;
-}
-
-const char *qmp_silence_text(const char *path, char *buf, size_t size)
-{
-    struct socket_process client;
-    int r = socket_find_client(path, &client);
-    pid_t stopped = find_stopped(path);
-
-    if (stopped)
-        snprintf(buf, size, "QEMU is stopped by a signal; continue it: kill -CONT %ld",
-                 (long)stopped);
-    else if (r < 0)
-        snprintf(buf, size, "it may serve another client");
-    else if (r == 0)
-        snprintf(buf, size, "QEMU is busy, or stopped");
-    else if (client.pid == 0)
-        snprintf(buf, size, "it serves another client, a process of another user");
-    else
-        snprintf(buf, size, "it serves another client, process %ld (%s)", (long)client.pid,
-                 client.name);
-    return buf;
 }
 
 static int connect_endpoint(const struct qmp_endpoint *endpoint, struct qmp **ret,

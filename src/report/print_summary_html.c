@@ -15,8 +15,6 @@
 #include "report/summary_part.h"
 #include "tracedir/manifest.h"
 
-/* Below a table, or about a recording. */
-#define LINES_MAX 40
 /* A bar of a clock's error is this many decades long, from 1 ns to 1 s. */
 #define ERROR_DECADES 9
 /* Labels below the sources. */
@@ -25,40 +23,6 @@
 static const struct clock ns_clock = {.hz = NANOSECONDS};
 
 /* ---- pieces ---- */
-
-void print_summary_html_command(const struct summary_page *page, const char *command,
-                                struct text *out)
-{
-    text_put_literal(out, "<code>strata ");
-    html_put_sentence(out, command);
-    html_put(out, page->paths.start, text_len(&page->paths), HTML_SENTENCE_MAX);
-    text_put_literal(out, "</code>");
-}
-
-int print_summary_html_lines(struct text *lines, struct text *out)
-{
-    int error = lines->error;
-    unsigned n = 0;
-
-    for (char *line = lines->start; line && line < lines->next;) {
-        char *end = memchr(line, '\n', (size_t)(lines->next - line));
-
-        if (!end)
-            end = lines->next;
-        while (line < end && *line == ' ')
-            line++;
-        if (line < end && n++ < LINES_MAX) {
-            text_put_literal(out, "<p class=\"note\">");
-            html_put(out, line, (size_t)(end - line), HTML_SENTENCE_MAX);
-            text_put_literal(out, "</p>\n");
-        }
-        line = end + 1;
-    }
-    if (n > LINES_MAX)
-        text_printf(out, "<p class=\"note\">and %u more lines</p>\n", n - LINES_MAX);
-    text_done(lines);
-    return error ? -ENOMEM : 0;
-}
 
 static void begin_section(struct text *out, const char *id, const char *title)
 {
