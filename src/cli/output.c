@@ -107,3 +107,11 @@ void output_line(FILE *file, const char *format, ...)
     va_end(args);
     fflush(file);
 }
+
+bool output_has_color(int fd)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}

@@ -31,3 +31,6 @@ void output_put(FILE *file, const char *text, size_t len);
 /* "TEXT\n" in FILE; line ends in TEXT do not pass. */
 void output_line(FILE *file, const char *format, ...) _printf_(2, 3);
 void output_vline(FILE *file, const char *before, const char *format, va_list args);
+
+/* Whether FD is a terminal on which colours are wanted (NO_COLOR, TERM=dumb). */
+bool output_has_color(int fd);

@@ -127,7 +127,7 @@ static int open_view(const struct report_options *options, struct trace *trace, 
         [FORMAT_CSV] = line_csv_open,
     };
 
-    view_options.color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO);
+    view_options.color = options->format == FORMAT_TEXT && output_has_color(STDOUT_FILENO);
     view_options.spreadsheet = options->spreadsheet;
     view_options.flags = options->flags;
     return print_parallel_open(views[options->format], &view_options, out, n_threads, ret_view);
@@ -137,7 +137,7 @@ static enum output_kind kind_of(const struct report_options *options)
 {
     if (options->format != FORMAT_TEXT)
         return OUTPUT_DATA;
-    return wants_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
+    return output_has_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
 }
 
 static void tell_losses(const struct losses *losses, const char *layer)

@@ -8,44 +8,14 @@
 
 #include "analysis/coverage/losses.h"
 #include "base/text.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/select_options.h"
+#include "cmd/open_options.h"
 #include "trace/read.h"
 
-struct open_options {
-    struct strings events;
-    bool no_header;
-    uint64_t cpu_hz;
-    const char *source;
-    const char *xen_version;
-    unsigned cpu_vendor; /* place in the option's choices */
-    const char *tracefs;
-    const char *kallsyms;
-    bool host_time;
-    bool stated_clocks;
-    bool keep_going;
-    bool strict;
-    /* As in struct trace_options; there are no options for them. */
-    bool leave_out_unrelated, events_only;
-    const int *fd;
-    struct reopen_cache *cache;
-};
-
-extern const struct cli_option open_option_table[];
 extern const struct cli_option help_option_table[];
 /* For an unsigned: --jobs (cli/jobs.h). */
 extern const struct cli_option jobs_option_table[];
-/* Values of the environment, or NULL: files that declare events (STRATA_EVENTS), a directory for temporary
- * files (TMPDIR). */
-const char *environment_events_path(void);
-const char *environment_temporary_dir(void);
-
-/* "amd", "intel" or NULL: as it was given. */
-const char *open_options_cpu_vendor(const struct open_options *options);
-void open_options_done(struct open_options *options);
-/* What these options, and the environment, mean to trace_open(). Strings are borrowed. */
-void open_options_apply(const struct open_options *options, struct trace_options *ret);
 
 /* Opens the trace. NULL: failed, and the error is printed. */
 struct trace *walk_open(const struct open_options *options, char **paths, int n);
@@ -99,6 +69,3 @@ void walk_report_losses(const struct losses *losses);
 /* The end of a verb: flushes OUT, prints a write error, and turns STATUS into EXIT_LOSSES if --strict is given and
  * walk_has_losses(). */
 int walk_end(const struct walk *walk, const struct open_options *options, int status);
-
-/* Whether FD is a terminal on which colours are wanted (NO_COLOR, TERM=dumb). */
-bool wants_color(int fd);

@@ -7,7 +7,6 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/record/run.h"
-#include "cmd/walk.h"
 #include "print/view.h"
 #include "record/live/viewer.h"
 
@@ -24,7 +23,7 @@ static int open_view(void *userdata, const struct live_view_info *info, struct t
 {
     const struct live *live = userdata;
     bool is_text = live->options.format == PLAN_LIVE_TEXT;
-    bool has_color = is_text && wants_color(STDOUT_FILENO);
+    bool has_color = is_text && output_has_color(STDOUT_FILENO);
     struct view_options options = {
         .spreadsheet = live->options.spreadsheet,
         .color = has_color,
