@@ -11,23 +11,48 @@
 #define CPU_ENDS_APART_PART 50
 
 struct cpu_ends {
-    int64_t first_begin;         /* of all CPUs */
-    int64_t first_end, last_end; /* of the CPU that ends first, and of the one that ends last */
+    int64_t first_begin, second_begin; /* of the CPU that begins first, and of the next one */
+    int64_t first_end, last_but_one_end,
+        last_end;     /* of the CPUs that end first, last but one, and last */
+    int64_t backward; /* by so much a CPU ends before it begins; 0: none does */
+    int32_t backward_cpu;
+    int32_t first_cpu, last_cpu; /* that begins first, and that ends last */
 };
 
-#define CPU_ENDS_NONE ((struct cpu_ends){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN})
+#define CPU_ENDS_NONE                                    \
+    ((struct cpu_ends){.first_begin = TIME_UNKNOWN,      \
+                       .second_begin = TIME_UNKNOWN,     \
+                       .first_end = TIME_UNKNOWN,        \
+                       .last_but_one_end = TIME_UNKNOWN, \
+                       .last_end = TIME_UNKNOWN})
 
-static inline void cpu_ends_note_begin(struct cpu_ends *ends, int64_t begin)
+static inline void cpu_ends_note_begin(struct cpu_ends *ends, int32_t cpu, int64_t begin)
 {
-    if (ends->first_begin == TIME_UNKNOWN || begin < ends->first_begin)
+    if (ends->first_begin == TIME_UNKNOWN || begin < ends->first_begin) {
+        ends->second_begin = ends->first_begin;
         ends->first_begin = begin;
+        ends->first_cpu = cpu;
+    } else if (ends->second_begin == TIME_UNKNOWN || begin < ends->second_begin) {
+        ends->second_begin = begin;
+    }
 }
 
-static inline void cpu_ends_note_end(struct cpu_ends *ends, int64_t end)
+/* BEGIN: of the same CPU, or TIME_UNKNOWN. */
+static inline void cpu_ends_note_end(struct cpu_ends *ends, int32_t cpu, int64_t begin, int64_t end)
 {
+    if (begin != TIME_UNKNOWN && ticks_between(end, begin) > ends->backward) {
+        ends->backward = ticks_between(end, begin);
+        ends->backward_cpu = cpu;
+    }
     if (ends->first_end == TIME_UNKNOWN || end < ends->first_end)
         ends->first_end = end;
-    ends->last_end = MAX(ends->last_end, end);
+    if (ends->last_end == TIME_UNKNOWN || end > ends->last_end) {
+        ends->last_but_one_end = ends->last_end;
+        ends->last_end = end;
+        ends->last_cpu = cpu;
+    } else {
+        ends->last_but_one_end = MAX(ends->last_but_one_end, end);
+    }
 }
 
 /* True if a CPU ends a fiftieth of the time or more before another. */
@@ -37,3 +62,9 @@ static inline bool cpu_ends_are_apart(const struct cpu_ends *ends)
            ticks_between(ends->first_end, ends->last_end) >=
                ticks_between(ends->first_begin, ends->last_end) / CPU_ENDS_APART_PART;
 }
+
+/* Tells in TEXT, of SIZE bytes, that the first or last event of a CPU seems to be damaged, and nothing else shows it: it is more than
+ * SOURCE_STRAY_NS, by CLOCK, on the wrong side of the other, or so far from those of all other CPUs, and ten times as long as these take.
+ * False: none is. */
+bool cpu_ends_tell_outlier(const struct cpu_ends *ends, const struct clock *clock, char *text,
+                           size_t size);

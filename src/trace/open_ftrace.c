@@ -54,6 +54,8 @@ static int open_files(struct open_ctx *ctx, struct ftrace_files *files, struct e
     }
     files->cache = ctx->options->cache;
     files->is_recorded = ctx->recorded != NULL;
+    files->is_bounded = ctx->recorded && ctx->recorded->ended.monotonic_ns != 0 &&
+                        !(ctx->manifest && ctx->manifest->snapshot);
     r = ftrace_open(files, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
                     &sources, &n, error);
     if (r < 0)

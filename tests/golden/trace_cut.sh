@@ -238,6 +238,12 @@ END_OF_SCRIPT
         grep -q 'events with a time .*far outside of the recording, are damaged and count as lost' told || fail "$(cat told)"
         are_few=$("$strata" report early/cut 2>/dev/null | grep -c LOST)
         [ "$are_few" -eq 1 ] || fail "$page, bit $bit: $are_few losses"
+        # Without a manifest, or one that has no end, it is told.
+        "$strata" stat early/cut/host >lines 2>told || fail "$(cat told)"
+        grep -qx "strata: early/cut/host: the $page event of CPU 1 is [0-9]* seconds after .* damaged.*" told || fail "$page, bit $bit: $(cat told)"
+        jq '.sources[0] |= (.complete = false | del(.ended))' early/whole/trace.json >early/cut/trace.json
+        "$strata" stat early/cut >lines 2>told || fail "$(cat told)"
+        grep -q "the $page event of CPU 1 is [0-9]* seconds after .* damaged" told || [ $page = first ] || fail "$page, bit $bit: $(cat told)"
     done
 done
 

@@ -41,7 +41,8 @@ struct ftrace_cpu {
     uint64_t page_offset; /* of the page in its file */
     int64_t seek_time;    /* no item before it is needed; INT64_MIN: all are */
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
-    int64_t end;          /* of its last event, found before; TIME_UNKNOWN: not known */
+    int64_t begin,
+        end; /* of its first page and its last event, found before; TIME_UNKNOWN: not known */
     struct earlier_pages earlier;
     struct held_item held[2]; /* the one before is lent */
     unsigned next_held;
@@ -602,8 +603,18 @@ static void cpu_progress(const struct source *source, uint64_t *ret_done, uint64
 static const char *cpu_hint(const struct source *source)
 {
     const struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+    struct ftrace_capture *capture = cpu->capture;
+    const char *hint = kernel_events_hint(capture->events);
+    int len;
 
-    return cpu->capture->first == source ? kernel_events_hint(cpu->capture->events) : NULL;
+    if (capture->first != source || !capture->tells_outlier)
+        return capture->first == source ? hint : NULL;
+    len = snprintf(capture->hint, sizeof capture->hint, "%s%s", hint ? hint : "", hint ? "; " : "");
+    if (len < 0 || (size_t)len >= sizeof capture->hint ||
+        !cpu_ends_tell_outlier(&capture->ends, &capture->origin->clock, capture->hint + len,
+                               sizeof capture->hint - (size_t)len))
+        return hint;
+    return capture->hint;
 }
 
 static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_loss)
@@ -611,7 +622,8 @@ static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_
     struct origin *origin = cpu->capture->origin;
     int64_t time = time_of(cpu, MIN(begin, (uint64_t)INT64_MAX));
 
-    cpu_ends_note_begin(&cpu->capture->ends, time);
+    cpu->begin = time;
+    cpu_ends_note_begin(&cpu->capture->ends, cpu->cpu, time);
     origin->last_begin = MAX(origin->last_begin, time);
     if (cpu->feed->is_cut || is_after_loss)
         origin->lost_begin = MAX(origin->lost_begin, time);
@@ -654,7 +666,7 @@ static void note_begin(struct ftrace_cpu *cpu)
 static void note_end_at(struct ftrace_cpu *cpu, uint64_t end)
 {
     cpu->end = time_of(cpu, end);
-    cpu_ends_note_end(&cpu->capture->ends, cpu->end);
+    cpu_ends_note_end(&cpu->capture->ends, cpu->cpu, cpu->begin, cpu->end);
 }
 
 void ftrace_capture_judge_ends(struct ftrace_capture *capture)
@@ -723,7 +735,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     cpu->cpu = cpu_number;
     cpu->scratch = TEXT_IN_MEMORY;
     cpu->seek_time = INT64_MIN;
-    cpu->last_time = TIME_UNKNOWN;
+    cpu->last_time = cpu->begin = TIME_UNKNOWN;
     cpu->page.time = capture->begin;
     earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
     error_clear(&cpu->source.error);

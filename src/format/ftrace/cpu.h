@@ -24,6 +24,9 @@ struct ftrace_capture {
     struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */
     struct kernel_earlier earlier;
     bool keep_going;
+    bool
+        tells_outlier; /* a first or last event far from all others: nothing else says when it was recorded */
+    char hint[768];
 };
 
 /* A trace with one reference. Takes over a reference of EVENTS, even if it fails (-ENOMEM). ORIGIN is copied into

@@ -364,6 +364,8 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
             break;
         }
     }
+    if (r == 0)
+        capture->tells_outlier = !files->is_bounded;
     if (r == 0 && files->may_be_cut)
         ftrace_capture_judge_ends(capture);
     ftrace_capture_unref(capture);

@@ -39,6 +39,8 @@ struct ftrace_files {
     /* A recorder wrote them, which ends all CPUs at one time. Otherwise, they were read one after the other: each CPU is known up
      * to its last event, unless the tree says that tracing was off (its file tracing_on). */
     bool is_recorded;
+    /* It stated when it ended, by the host's clock, so that a time far after that is found otherwise. */
+    bool is_bounded;
     /* Nothing states how long they are: some may be cut where a page ends (ftrace_capture_judge_ends()). */
     bool may_be_cut;
     /* Of the tree's events (base/reopen_cache.h); must outlive the sources; NULL: none. */

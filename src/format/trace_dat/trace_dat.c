@@ -172,6 +172,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
         if (!has_pages(buffer, (int)cpu) && !(o->lacking && cpu_set_has(o->lacking, cpu)))
             r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size,
                          &(struct dat_lack){0}, capture);
+    capture->tells_outlier = true;
     if (r == 0 && o->may_be_cut && !are_counted)
         ftrace_capture_judge_ends(capture);
     ftrace_capture_unref(capture);
