@@ -342,7 +342,7 @@ int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
     r = ftrace_find(ctx->path, ctx->options->tracefs, &files, error);
     if (r >= 0)
         r = mark_cuts(ctx, &files, &left_out);
-    files.may_be_cut = (!ctx->recorded || ctx->recorded->n_files == 0) && left_out.last_begin != 0;
+    files.may_be_cut = ctx->recorded && ctx->recorded->n_files == 0 && left_out.last_begin != 0;
     if (r >= 0)
         r = open_files(ctx, &files, error);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
