@@ -6,11 +6,7 @@ many_files=yes
 
 . "$here/../lib/kernel_capture.sh"
 . "$here/../lib/three_layers.sh"
-# As a recorder leaves it: all files are there, so that no CPU ends before the recording does.
-for cpus in guest-guest host; do
-    jq --arg path $cpus --argjson files "$(cd trace && stat -c '"%n": %s' $cpus/cpu*.raw | sed '1s/^/{/; $!s/$/,/; $s/$/}/')" \
-        '(.sources[] | select(.path == $path)).files = $files' trace/trace.json >stated && mv stated trace/trace.json
-done
+state_files
 kernel_capture local guest
 # Small packets and pages of trace.dat, of the same events.
 "$strata" export --to ctf -o ctf guest

@@ -5,6 +5,7 @@ many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 # trace: a guest's kernel, the host's, and QEMU; and a kernel's by itself.
 . "$here/../lib/three_layers.sh"
+state_files
 mv trace layers
 
 . "$here/../lib/analysis_captures.sh"
