@@ -43,5 +43,9 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
     if (ret_result->error)
         return ret_result->error;
     r = analysis->ops->add_rows(analysis, ret_result);
+    if (r >= 0 && ret_result->rates_are_least)
+        r = result_add_note(ret_result,
+                            "rates and shares are the least that they can be: spans of a row "
+                            "may be missing on the CPUs that lost events");
     return r < 0 ? r : result_forget_times(ret_result);
 }

@@ -106,8 +106,7 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, struct exit_class
         if (!row)
             return -ENOMEM;
     }
-    row_note_source(row, item->origin, item->origin,
-                    rows_cpu(&pv->rows, item->origin, item->cpu, item->vcpu), true, false);
+    row_note_source(&pv->rows, row, item->origin, item->origin, item->cpu, item->vcpu, true, false);
     /* All but their number is unknown of them. */
     if (likely(pv->rows.every == 0 && !pv->rows.has_batches)) {
         row->n++;

@@ -276,8 +276,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
             return r;
     }
     /* A vCPU of KVM is a thread, and Xen records all. */
-    row_note_source(row, span->origin, item->origin,
-                    rows_cpu(&exits->rows, span->origin, span->cpu, span->vcpu),
+    row_note_source(&exits->rows, row, span->origin, item->origin, span->cpu, span->vcpu,
                     spans_stayed(&exits->spans, span, item), true);
     return row_count(&exits->rows, row, span_begin(span), duration, span->error_ns);
 }
@@ -664,6 +663,7 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
     if (r < 0)
         return r;
     rows_set_grouping(&exits->rows, &settings->grouping);
+    exits->rows.moves |= exits->rows.by_vcpu; /* all spans are of one */
     r = spans_init(&exits->spans, catalogue, exit_rules, EXIT_TRACERS, &span_ops, exits);
     exits->spans.selects = analysis_span_selects(settings, selects);
     return r;

@@ -203,9 +203,8 @@ static int count(struct io *io, struct io_group *group, const struct io_request 
     if (!row)
         return -ENOMEM;
     /* It may end on any CPU. */
-    row_note_source(row, request->origin, request->origin,
-                    rows_cpu(&io->rows, request->origin, request->cpu, request->vcpu), false,
-                    false);
+    row_note_source(&io->rows, row, request->origin, request->origin, request->cpu, request->vcpu,
+                    false, false);
     return row_count(&io->rows, row, begin, (int64_t)((uint64_t)end - (uint64_t)begin), error_ns);
 }
 

@@ -149,9 +149,8 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
         if (r < 0)
             return r;
     }
-    row_note_source(counted, interval->origin, interval->origin,
-                    rows_cpu(&sched->states_rows, interval->origin, interval->cpu, VCPU_UNKNOWN),
-                    true, true);
+    row_note_source(&sched->states_rows, counted, interval->origin, interval->origin, interval->cpu,
+                    VCPU_UNKNOWN, true, true);
     return row_count(&sched->states_rows, counted, interval->begin, duration, 0);
 }
 

@@ -55,10 +55,14 @@ static int32_t row_cpu(const struct stat_report *stat, const struct tally_row *r
 /* Whether rows are of something that need not be on all CPUs alike: a task, a vCPU, or what has a value of a field. */
 static bool rows_move(const struct stat_report *stat)
 {
-    return !is_by_cpu(stat) && (stat->tally.by == TALLY_BY_TASK ||
-                                stat->tally.by == TALLY_BY_VCPU || has_key(stat, GROUP_BY_TASK) ||
-                                has_key(stat, GROUP_BY_PID) || has_key(stat, GROUP_BY_VCPU) ||
-                                has_key(stat, GROUP_BY_VM) || has_key(stat, GROUP_BY_FIELD));
+    switch (stat->tally.by) {
+    case TALLY_BY_TASK:
+    case TALLY_BY_VCPU: return true;
+    case TALLY_BY_KEYS:
+        return !is_by_cpu(stat) && (grouping_moves(&stat->tally.options.grouping) ||
+                                    has_key(stat, GROUP_BY_VCPU) || has_key(stat, GROUP_BY_FIELD));
+    default: return false;
+    }
 }
 
 static int make_covered(const struct stat_report *stat, const struct origin *origin,

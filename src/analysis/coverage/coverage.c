@@ -523,6 +523,18 @@ static int64_t place_lost(const struct coverage *coverage, struct source_coverag
     return lost >= (double)totals->recorded ? totals->recorded : (int64_t)lost;
 }
 
+/* What all CPUs of SOURCE lost together, as far as losses say so. */
+static int64_t lost_by_all(const struct coverage *coverage, struct source_coverage *source)
+{
+    const struct source_totals *totals = get_totals(coverage, source);
+    double lost;
+
+    if (count_cpus(coverage, source) == 1 || source->n_cpus == 0)
+        return totals->lost;
+    lost = cpu_lost(coverage, source, &source->cpus[0], totals->begin, totals->end);
+    return MIN((int64_t)lost, totals->lost);
+}
+
 /* On which CPU the spans of PAIR end, if on one. */
 static int32_t end_cpu(const struct coverage_pair *pair)
 {
@@ -545,6 +557,7 @@ static bool make_part(const struct coverage *coverage, const struct coverage_pai
     for (unsigned i = 0; i < ARRAY_SIZE(origins); i++) {
         struct source_coverage *source = get_source(coverage, origins[i]);
         const struct source_totals *totals;
+        int64_t lost;
 
         if (!source)
             return false;
@@ -553,7 +566,10 @@ static bool make_part(const struct coverage *coverage, const struct coverage_pai
             return false;
         ret->begin = MAX(ret->begin, totals->begin);
         ret->end = MIN(ret->end, totals->end);
-        ret->lost = MAX(ret->lost, place_lost(coverage, source, cpus[i], pair->of_threads));
+        lost = place_lost(coverage, source, cpus[i], pair->of_threads);
+        if (pair->moves && cpus[i] == CPU_UNKNOWN && lost < totals->recorded)
+            lost = lost_by_all(coverage, source);
+        ret->lost = MAX(ret->lost, lost);
     }
     return ret->begin < ret->end;
 }
@@ -594,19 +610,6 @@ int64_t coverage_covered_pairs(const struct coverage *coverage, const struct cov
     return join_parts(parts, n_parts);
 }
 
-/* What all CPUs of ORIGIN lost together, as far as losses say so. */
-static int64_t lost_by_all(const struct coverage *coverage, const struct origin *origin)
-{
-    struct source_coverage *source = get_source(coverage, origin);
-    const struct source_totals *totals = get_totals(coverage, source);
-    double lost;
-
-    if (count_cpus(coverage, source) == 1 || source->n_cpus == 0)
-        return totals->lost;
-    lost = cpu_lost(coverage, source, &source->cpus[0], totals->begin, totals->end);
-    return MIN((int64_t)lost, totals->lost);
-}
-
 int coverage_covered_events(const struct coverage *coverage, const struct origin *const *origins,
                             unsigned n, const struct coverage_events *events, int64_t *ret)
 {
@@ -620,12 +623,11 @@ int coverage_covered_events(const struct coverage *coverage, const struct origin
                                            .end = origins[i],
                                            .cpu = events->cpu,
                                            .stays = true,
-                                           .of_threads = true};
+                                           .of_threads = true,
+                                           .moves = events->moves};
 
         if (!make_part(coverage, &pair, &parts[n_parts]))
             continue;
-        if (events->moves && events->cpu == CPU_UNKNOWN)
-            parts[n_parts].lost = lost_by_all(coverage, origins[i]);
         /* Those of its threads are there. */
         if (origins[i]->threads_only)
             parts[n_parts].lost = 0;

@@ -70,11 +70,15 @@ struct coverage_pair {
     int32_t cpu;     /* all begin on this one; CPU_UNKNOWN: on any */
     bool stays;      /* they end on the CPU on which they begin */
     bool of_threads; /* each is of one thread: of a thread that is recorded, all are */
+    /* Without a CPU: they are of something that need not be on all CPUs alike, such as a thread. In the time of a CPU's loss it may
+     * have had all of them there, or none, so that only a loss of all CPUs takes its time. A rate over that time is the least that it
+     * can be. */
+    bool moves;
 };
 static inline bool coverage_pair_is(const struct coverage_pair *a, const struct coverage_pair *b)
 {
     return a->begin == b->begin && a->end == b->end && a->cpu == b->cpu && a->stays == b->stays &&
-           a->of_threads == b->of_threads;
+           a->of_threads == b->of_threads && a->moves == b->moves;
 }
 /* How long one of N pairs, COVERAGE_PAIRS_MAX at most, is covered, in ticks: where pairs are recorded at the same time, by the one that lost
  * least. */
@@ -82,8 +86,7 @@ static inline bool coverage_pair_is(const struct coverage_pair *a, const struct 
 int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
                                unsigned n);
 /* Of which events of a source there may be: of a CPU; of all CPUs alike, each of which counts for its share of the time;
- * or of something that need not be on all CPUs alike, such as a thread: in the time of a CPU's loss it may have had all of its events
- * there, or none, so that only a loss of all CPUs takes its time. A rate over that time is the least that it can be. */
+ * or of something that need not be on all CPUs alike (struct coverage_pair). */
 struct coverage_events {
     int32_t cpu; /* CPU_UNKNOWN: any */
     bool moves;  /* without a CPU: it need not be on all alike */

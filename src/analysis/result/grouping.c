@@ -210,6 +210,15 @@ void grouping_put(const struct grouping *grouping, unsigned i, const struct item
     }
 }
 
+bool grouping_moves(const struct grouping *grouping)
+{
+    for (unsigned i = 0; i < grouping->n; i++)
+        if (grouping->keys[i].kind == GROUP_BY_TASK || grouping->keys[i].kind == GROUP_BY_PID ||
+            grouping->keys[i].kind == GROUP_BY_VM)
+            return true;
+    return false;
+}
+
 bool grouping_is_number(const struct grouping *grouping, unsigned i)
 {
     return grouping->keys[i].kind == GROUP_BY_CPU || grouping->keys[i].kind == GROUP_BY_PID;

@@ -163,7 +163,8 @@ struct result {
     struct result_recorder recorder;
     struct result_slow *slowest; /* longest first, and after them those that are open */
     unsigned n_slowest, slowest_room;
-    const char **notes; /* sentences about the result: what is missing, and how to record it */
+    bool rates_are_least; /* of a row: spans of it may be missing in the time that it divides by */
+    const char **notes;   /* sentences about the result: what is missing, and how to record it */
     unsigned n_notes;
     int64_t every; /* ticks of a period; 0: rows have none */
     int64_t periods_begin;

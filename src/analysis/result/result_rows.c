@@ -69,7 +69,21 @@ static int64_t get_covered(const struct coverage *coverage, const struct row *ro
                               : coverage_covered(coverage, row->origin);
 }
 
-/* The same of what they lost. */
+/* Whether rates of ROW divide by a time in which spans of it may be missing. */
+static bool is_least(const struct coverage *coverage, const struct row *row, int64_t covered)
+{
+    struct coverage_pair alike[COVERAGE_PAIRS_MAX];
+
+    if (row->has_more_sources || row->n_sources == 0)
+        return false;
+    for (unsigned i = 0; i < row->n_sources; i++) {
+        alike[i] = row->sources[i];
+        alike[i].moves = false;
+    }
+    return coverage_covered_pairs(coverage, alike, row->n_sources) < covered;
+}
+
+/* What the sources of ROW lost, as a share of the time that they were recorded. */
 static double get_lost_share(const struct coverage *coverage, const struct row *row)
 {
     double most = 0;
@@ -96,6 +110,7 @@ void result_set_durations(struct result *result, const struct duration_columns *
 {
     int64_t covered = get_covered(result->coverage, from);
 
+    result->rates_are_least |= is_least(result->coverage, from, covered);
     to->durations = &from->durations;
     to->lost_share = get_lost_share(result->coverage, from);
     to->lacks_cpu = lacks_cpu(result->coverage, from);
@@ -292,8 +307,7 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
         rows_keep_slow_span(rows, row, span, span_end(span));
     if (analysis->put_span)
         r = analysis_give_span(analysis, row, span, span_end(span));
-    row_note_source(row, span->origin, end->origin,
-                    rows_cpu(rows, span->origin, span->cpu, span->vcpu),
+    row_note_source(rows, row, span->origin, end->origin, span->cpu, span->vcpu,
                     spans_stayed(spans, span, end), span->kind->rule->place == SPAN_ON_THREAD);
     if (r == 0)
         r = row_count(rows, row, span_begin(span), duration, span->error_ns);

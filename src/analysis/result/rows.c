@@ -38,6 +38,7 @@ void rows_done(struct rows *rows)
 
 void rows_set_grouping(struct rows *rows, const struct grouping *grouping)
 {
+    rows->moves = grouping_moves(grouping);
     for (unsigned i = 0; i < grouping->n; i++) {
         rows->by_cpu |= grouping->keys[i].kind == GROUP_BY_CPU;
         rows->by_vcpu |= grouping->keys[i].kind == GROUP_BY_VCPU;

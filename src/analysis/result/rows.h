@@ -71,8 +71,9 @@ struct rows {
     unsigned n_periods;              /* the most that a row has */
     bool has_batches;                /* rows have batches */
     bool by_cpu;                     /* the spans of a row begin on one CPU */
-    bool by_vcpu;                    /* on one vCPU, which is a CPU for the guest's kernel */
-    struct source_ends ends;         /* if any of the longest are kept */
+    bool by_vcpu;                    /* … and of a vCPU, which is a CPU for the guest's kernel */
+    bool moves; /* those of a row need not be on all CPUs alike (struct coverage_pair), … */
+    struct source_ends ends; /* if any of the longest are kept */
     struct slowest slowest;
     struct text text; /* in memory */
 };
@@ -82,7 +83,7 @@ struct rows {
 int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every,
               bool has_batches);
 void rows_done(struct rows *rows);
-/* Rows have what GROUPING says in common: of one CPU, rates are over that CPU's time. */
+/* Rows have what GROUPING says in common: of one CPU, rates are over that CPU's time. Before the first row. */
 void rows_set_grouping(struct rows *rows, const struct grouping *grouping);
 
 /* The row of these numbers, or NULL: there is none yet. */
@@ -102,26 +103,23 @@ static inline int rows_note_times(struct rows *rows, const struct item *items, u
 
 /* The slow half of row_note_source(). */
 void row_add_source(struct row *row, const struct coverage_pair *pair);
-/* The CPU that all spans of a row begin on, of which one began on CPU and VCPU; CPU_UNKNOWN: they may begin on any. */
-static inline int32_t rows_cpu(const struct rows *rows, const struct origin *origin, int32_t cpu,
-                               int32_t vcpu)
-{
-    return rows->by_cpu || (rows->by_vcpu && vcpu == cpu && origin->layer == LAYER_GUEST)
-               ? cpu
-               : CPU_UNKNOWN;
-}
-/* ROW has a span that began in a source and ended in one; CPU: rows_cpu(). STAYS: it ended on the CPU on which it began.
- * OF_THREADS: it is one of a thread. */
-static inline void row_note_source(struct row *row, const struct origin *begin,
-                                   const struct origin *end, int32_t cpu, bool stays,
-                                   bool of_threads)
+/* ROW of ROWS has a span that began on CPU and VCPU of source BEGIN, and ended in source END. STAYS: it ended on the CPU on which it
+ * began. OF_THREADS: it is one of a thread. */
+static inline void row_note_source(const struct rows *rows, struct row *row,
+                                   const struct origin *begin, const struct origin *end,
+                                   int32_t cpu, int32_t vcpu, bool stays, bool of_threads)
 {
     const struct coverage_pair *first = &row->sources[0];
+    bool moves;
 
+    /* All spans of the row begin on it, or on any. */
+    if (!rows->by_cpu && !(rows->by_vcpu && vcpu == cpu && begin->layer == LAYER_GUEST))
+        cpu = CPU_UNKNOWN;
+    moves = cpu == CPU_UNKNOWN && (rows->moves || (rows->by_vcpu && vcpu != VCPU_UNKNOWN));
     /* Without a pair in memory: a load of it would wait for the stores of its members. */
     if (unlikely(first->begin != begin || first->end != end || first->cpu != cpu ||
-                 first->stays != stays || first->of_threads != of_threads))
-        row_add_source(row, &(struct coverage_pair){begin, end, cpu, stays, of_threads});
+                 first->stays != stays || first->of_threads != of_threads || first->moves != moves))
+        row_add_source(row, &(struct coverage_pair){begin, end, cpu, stays, of_threads, moves});
 }
 
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
