@@ -427,7 +427,7 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .is_ended = self->is_ended,
         .is_refused = self->is_refused,
         .is_left_changed = self->is_left_changed,
-        .is_agent_lost = self->is_loss_reported,
+        .is_agent_lost = self->is_loss_reported && !qemu_lost_agent(self),
         .child = &self->child,
     };
     for (unsigned i = 0; i < self->programs.n; i++) {
