@@ -193,6 +193,8 @@ def record_reset(run):
         guest.kill()
         del os.environ["XDG_RUNTIME_DIR"]
     os.rmdir(runtime)
+    # The reset is the reason, and is reported at the end.
+    expect("the guest's agent has ended" not in said and "traced again" not in said, said)
     recorded = sources(out)
     expect(set(recorded) == {"vmm", "guest", "guest.2"}, "recorded are", set(recorded))
     problem = recorded["vmm"]["problems"][0]

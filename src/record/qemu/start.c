@@ -321,8 +321,10 @@ static void note_port(struct qemu_recorder *self, const json_t *data)
     const char *id = json_string_value(json_object_get(data, "id"));
 
     if (self->settings.guest && !self->monitor.is_paused && id && self->port_id &&
-        strcmp(id, self->port_id) == 0 && json_is_false(json_object_get(data, "open")))
+        strcmp(id, self->port_id) == 0 && json_is_false(json_object_get(data, "open"))) {
+        self->monitor.wants_status = true; /* QEMU answers after a reset that has closed it */
         kernel_recorder_agent_closed(self->settings.guest);
+    }
 }
 
 void qemu_on_event(void *userdata, const char *name, const json_t *data)

@@ -166,6 +166,12 @@ void qemu_report_loss(struct qemu_recorder *self, uint64_t now, uint64_t *next)
     if (self->is_loss_reported || self->phase != QEMU_RUNS || self->is_stopping ||
         self->child.ended || self->monitor.is_migrated || qemu_lost_agent(self))
         return;
+    /* Another agent has answered, and sets up the tracing. */
+    if (guest->progress.state > GUEST_HELLO && guest->progress.state < GUEST_OVER)
+        return;
+    if (self->monitor.qmp && guest->closed_at &&
+        (self->monitor.wants_status || qemu_monitor_is_asked(&self->monitor)))
+        return;
     at = guest->lost_at + LOSS_NS;
     if (now < at) {
         *next = MIN(*next, at);
