@@ -220,6 +220,18 @@ wait_for '[ -e ready ]'
 wait $listener || fail "not all messages arrive: $(cat messages)"
 { cat one && echo 'disk_open disk1,x rw 0 opaque 0x1000 c -1'; } | expect messages
 
+# Why nothing is recorded of a program that takes away its events at its end, as generated code does.
+case="nothing recorded"
+build ring
+nothing() {
+    status=0
+    "$STRATA_BIN/strata" record -o none -e "$1" -- ./program >out 2>told || status=$?
+    [ $status -eq 1 ] && grep -qF "nothing was recorded: $2" told || fail "exit status $status: $(cat told)"
+}
+nothing 'blk_read{sector > 100}' "the enabled event of 'program' did not occur, or did not meet its condition"
+nothing 'blk_*{sector > 100}' "none of the 2 enabled events of 'program' occurred, or met its condition"
+nothing blk_nosuch "no event of 'program' matches 'blk_nosuch'"
+
 case=random
 python3 "$here/../runtime/conditions.py" 300 1
 # shellcheck disable=SC2086 # a list of words

@@ -53,9 +53,10 @@ static bool parse(struct no_rings *report)
         } else if (strcmp(line, "lost") == 0) {
             report->lost = strtoull(value, NULL, 10);
         } else if (strcmp(line, "on") == 0 || strcmp(line, "off") == 0 ||
-                   strcmp(line, "no-memory") == 0) {
+                   strcmp(line, "condition") == 0 || strcmp(line, "no-memory") == 0) {
             report->events[report->n_events++] = value;
-            report->n_on += strcmp(line, "on") == 0;
+            report->n_conditions += strcmp(line, "condition") == 0;
+            report->n_on += strcmp(line, "on") == 0 || strcmp(line, "condition") == 0;
             report->n_no_memory += strcmp(line, "no-memory") == 0;
         }
     }

@@ -10,7 +10,9 @@ struct no_rings {
     char program[32];
     bool has_backend;    /* events of its go to rings */
     const char **events; /* the names of those that can be switched, ended by NULL */
-    unsigned n_events, n_on, n_no_memory; /* on; on, but without memory for their descriptions */
+    /* `n_on` are on, `n_conditions` of these where a condition is met; `n_no_memory` stayed off, without memory for their
+     * descriptions. */
+    unsigned n_events, n_on, n_conditions, n_no_memory;
     uint64_t lost;                        /* events that found no ring */
     char *text;                           /* of the report; holds the names */
 };

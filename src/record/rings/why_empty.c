@@ -84,10 +84,11 @@ static void put_reason(const struct no_rings *report, const struct strings *patt
     else if (report->n_on == 0)
         put_no_match(report, patterns, buf, size);
     else if (report->n_on == 1)
-        snprintf(buf, size, "the enabled event of '%s' did not occur", report->program);
+        snprintf(buf, size, "the enabled event of '%s' did not occur%s", report->program,
+                 report->n_conditions ? ", or did not meet its condition" : "");
     else
-        snprintf(buf, size, "none of the %u enabled events of '%s' occurred", report->n_on,
-                 report->program);
+        snprintf(buf, size, "none of the %u enabled events of '%s' occurred%s", report->n_on,
+                 report->program, report->n_conditions ? ", or met its condition" : "");
 }
 
 void record_put_unread(const struct programs *programs, char *buf, size_t size)

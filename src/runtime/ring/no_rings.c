@@ -26,7 +26,9 @@ static const char *state_of(const struct trace_class *class)
 {
     if (!class->on && !class->filtered)
         return "off";
-    return class->described ? "on" : "no-memory";
+    if (!class->described)
+        return "no-memory";
+    return class->filtered ? "condition" : "on";
 }
 
 static void write_report(FILE *f, bool has_backend)
@@ -36,7 +38,8 @@ static void write_report(FILE *f, bool has_backend)
     for (uint32_t id = 1; id <= class_count(); id++) {
         const struct trace_class *class = class_by_id(id);
 
-        if (class->compiled_in && class->n_attached)
+        /* Those of libraries that were unloaded, too: at its end, a program may have taken away its own. */
+        if (class->compiled_in)
             fprintf(f, "%s %s\n", state_of(class), class->name);
     }
 }
