@@ -89,6 +89,25 @@ static void put_strings(const struct facts *facts, const char *key, const char *
         put_text(facts, key, &text);
 }
 
+/* As -e of strata record has them; the manifest has EVENT=CONDITION. */
+static void put_conditions(const struct facts *facts, const struct manifest_source *source)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    for (unsigned i = 0; i < source->n_filters; i++) {
+        const char *filter = source->filters[i];
+        size_t len = strcspn(filter, "=");
+
+        text_put_str(&text, i ? "; " : "");
+        text_put(&text, filter, len);
+        text_put_char(&text, '{');
+        text_put_str(&text, filter + len + (filter[len] != '\0'));
+        text_put_char(&text, '}');
+    }
+    if (source->n_filters)
+        put_text(facts, "conditions", &text);
+}
+
 static void put_domains(const struct facts *facts, const struct manifest_xen *xen)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -215,6 +234,7 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
                    strcmp(source->layer, "host") != 0
                        ? "only certain threads (--pid of its agent)"
                        : "only the threads of what was recorded (--host-threads)");
+    put_conditions(facts, source);
     if (source->lost_known) {
         snprintf(number, sizeof number, "%" PRIu64, source->lost);
         facts->put(facts->arg, "lost in all", number);

@@ -324,6 +324,7 @@ grep -q -e '--max-size is reached' flood/told
 ends keyed 0
 # Which events have a filter is in the manifest.
 jq -e '.sources[0].filters == ["toy:beat=count > 0"]' keyed/out/trace.json >/dev/null || fail "$(cat keyed/out/trace.json)"
+"$strata" info keyed/out 2>&1 | grep -q '^  conditions  *toy:beat{count > 0}$' || fail "$("$strata" info keyed/out)"
 # Which threads an agent records is known only if it says so.
 jq -e '.sources[0].pid_filter' keyed/out/trace.json >/dev/null || fail "$(cat keyed/out/trace.json)"
 jq -e '.sources[0] | .filters == [] and (has("pid_filter") | not)' good/out/trace.json >/dev/null || fail "$(cat good/out/trace.json)"
