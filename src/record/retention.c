@@ -728,6 +728,15 @@ static int copy_stream(void *userdata, const char *path, const struct kind *kind
     return r < 0 ? error_set(copy->error, r, path, "cannot copy it: %s", strerror(-r)) : 0;
 }
 
+/* Its error names the file as the trace does, not by a descriptor. */
+static int result_of(const struct copy *copy, const char *path, int r)
+{
+    if (r >= 0)
+        return r;
+    error_clear(copy->error);
+    return error_set(copy->error, r, path, "cannot copy it: %s", strerror(-r));
+}
+
 static int copy_named(const struct copy *copy, const char *path)
 {
     const struct copy_options options = {0};
@@ -735,13 +744,13 @@ static int copy_named(const struct copy *copy, const char *path)
     int r = make_dirs(copy->to, path);
 
     if (r < 0)
-        return error_set(copy->error, r, path, "cannot copy it: %s", strerror(-r));
+        return result_of(copy, path, r);
     snprintf(from, sizeof from, "/proc/self/fd/%d/%s", copy->retention->dir, path);
     snprintf(to, sizeof to, "/proc/self/fd/%d/%s", copy->to, path);
     r = access(from, F_OK) < 0 || access(to, F_OK) == 0
             ? 0
             : copy_file(from, to, &options, copy->error);
-    return r;
+    return result_of(copy, path, r);
 }
 
 /* All of its directory that does not grow. */
@@ -757,8 +766,9 @@ static int copy_directory(const struct copy *copy, const struct manifest_source 
     snprintf(from, sizeof from, "/proc/self/fd/%d/%s", copy->retention->dir, source->path);
     snprintf(to, sizeof to, "/proc/self/fd/%d/%s", copy->to, source->path);
     r = make_dirs(copy->to, source->path);
-    return r < 0 ? error_set(copy->error, r, source->path, "cannot copy it: %s", strerror(-r))
-                 : copy_dir(from, to, &options, copy->error);
+    if (r >= 0)
+        r = copy_dir(from, to, &options, copy->error);
+    return result_of(copy, source->path, r);
 }
 
 int retention_copy(const struct retention *retention, const struct manifest_source *source, int to,

@@ -13,8 +13,8 @@ struct no_rings {
     /* `n_on` are on, `n_conditions` of these where a condition is met; `n_no_memory` stayed off, without memory for their
      * descriptions. */
     unsigned n_events, n_on, n_conditions, n_no_memory;
-    uint64_t lost;                        /* events that found no ring */
-    char *text;                           /* of the report; holds the names */
+    uint64_t lost; /* events that found no ring */
+    char *text;    /* of the report; holds the names */
 };
 
 /* Reads the reports in PARENT, and keeps that of the program that was closest to being recorded. 1; 0:

@@ -3,9 +3,11 @@
 #include "cmocka_all.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,6 +120,22 @@ static void copy(const struct retention *retention, const struct manifest_source
     struct error error = {0};
 
     assert_int_equal(retention_copy(retention, source, to, since, &error), 0);
+    close(to);
+}
+
+/* The error of a copy for which there is no room. */
+static void copy_without_room(const struct retention *retention,
+                              const struct manifest_source *source, struct error *error)
+{
+    int to = openat(dir, "to", O_RDONLY | O_DIRECTORY);
+    struct rlimit before, none;
+
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    assert_int_equal(retention_copy(retention, source, to, 0, error), -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     close(to);
 }
 
@@ -503,11 +521,27 @@ static void test_unlimited(void **state)
     retention_free(retention);
 }
 
+/* Users know no descriptors of the recorder. */
+static void test_error(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    struct error error = {0};
+
+    (void)state;
+    append("program/metadata", "m", 1);
+    step(retention, &program, BEGAN);
+    copy_without_room(retention, &program, &error);
+    assert_string_equal(error.path, "program");
+    assert_null(strstr(error.what, "/proc/"));
+    retention_free(retention);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_copying, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_since, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_burst, set_up, tear_down),
