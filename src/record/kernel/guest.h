@@ -75,31 +75,32 @@ struct guest {
     pid_t pid;                        /* 0: its child has ended */
     int channel;                      /* -1: the same */
     enum guest_connection connection;
-    int proto_fd;          /* while pending */
-    uint64_t retry_at;     /* ns */
+    int proto_fd;      /* while pending */
+    uint64_t retry_at; /* ns */
+    uint64_t
+        hint_at; /* ns: when it is said that no agent has answered yet; 0: not started, or said */
     int lost_error;        /* why the last connection was lost, negative; 0: the agent closed it */
     unsigned retries;      /* since it was last connected */
     bool is_wait_reported; /* that the agent cannot be reached */
-    uint64_t
-        hint_at;   /* ns: when it is said that no agent has answered yet; 0: not started, or said */
-    bool is_taken; /* its port served another client when it was stopped */
+    bool is_taken;         /* its port served another client when it was stopped */
     bool is_exit_reported; /* that the agent has exited; it has not come back since */
     bool was_traced;       /* on any connection */
     bool is_rewound;       /* its state went back, and it is not traced again yet */
     bool was_running, ended;
+    bool stopping, written; /* written: the manifest is up to date */
+    bool measures_seen;     /* how its child is confined is known */
     /* ns: when its port reported that the agent had closed it, and since when the traced agent is missing without having said that
      * it exits; 0: not, or an agent is traced again. */
     uint64_t closed_at, lost_at;
     uint64_t flush_asked,
-        flushed;        /* the numbers of the last flush that was asked for, and that is done */
-    bool measures_seen; /* how its child is confined is known */
-    int error;          /* 0, or why it ended, with WHAT */
+        flushed; /* the numbers of the last flush that was asked for, and that is done */
+    int error;   /* 0, or why it ended, with WHAT */
     char what[400];
     struct guest_boot *boots;
     unsigned n_boots;
+    pid_t peer; /* at the other end of its port's socket; 0: not known */
     struct guest_progress progress;
     struct live_stream live; /* of a guest without a child */
-    pid_t peer;              /* at the other end of its port's socket; 0: not known */
     struct guest_pauses pauses;
     struct guest_clock { /* record/kernel/guest_clock.h */
         char *kvm;       /* the directory with KVM's values of its TSC; NULL: none */
@@ -115,12 +116,10 @@ struct guest {
     unsigned messages_left;
     uint64_t messages_next; /* ns: when it is one more */
     uint64_t unprinted;     /* messages since the last one that was printed */
-    bool stopping;
     uint64_t
         stop_by; /* ns: until then a guest that is not connected may come back, when it is stopped */
     uint64_t wake_by;   /* ns: when the last poll was to end at the latest */
     uint64_t size_next; /* ns: when the size of its files is looked at again */
-    bool written;       /* the manifest is up to date */
     /* Prints a message about it. May be NULL. */
     void (*report)(void *userdata, const char *guest, const char *what);
     /* The same if its agent has not answered for some seconds. */
