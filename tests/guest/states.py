@@ -85,6 +85,10 @@ class Marks:
                 continue
             number = int(number[1])
             began, ended = self.between[number]
+            if item["error_ns"] is None:
+                # What the guest had sent before it was set back comes again, and no pair of clocks is from then.
+                expect(number < saved and item["source"] == history, "the error of its time is not known:", item)
+                continue
             expect(began - item["error_ns"] <= item["time_ns"] <= ended + item["error_ns"], "made between", began, "and", ended,
                    "is", item)
             twice = number < saved and history in (item["source"], found.get(number, item)["source"])
