@@ -199,11 +199,18 @@ static int fact(struct kernel_sink *sink, const char *name, const char *value, s
 
 static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error)
 {
-    const struct delivery *delivery = delivery_of(sink);
+    struct guest *guest = delivery_of(sink)->guest;
+    const struct guest_pair copy =
+        *pair; /* of a packet: its room is used again if the guest's child has ended */
     char what[200];
-    int r = guest_clock_pair(delivery->guest, pair, guest_pause_pair, what, sizeof what);
+    int r;
 
-    warn(delivery->guest, what);
+    if (guest->read_machine)
+        guest->read_machine(guest->machine);
+    if (guest->ended)
+        return 0;
+    r = guest_clock_pair(guest, &copy, guest_pause_pair, what, sizeof what);
+    warn(guest, what);
     return r < 0 ? error_set(error, r, NULL, "cannot write its pairs of clocks: %s", error_text(r))
                  : r;
 }

@@ -120,6 +120,10 @@ struct guest {
         stop_by; /* ns: until then a guest that is not connected may come back, when it is stopped */
     uint64_t wake_by;   /* ns: when the last poll was to end at the latest */
     uint64_t size_next; /* ns: when the size of its files is looked at again */
+    /* Reads what the monitor of its machine has reported until now: pauses before a pair of clocks are to be known when that comes.
+     * NULL: there is no monitor. */
+    void (*read_machine)(struct recorder *machine);
+    struct recorder *machine;
     /* Prints a message about it. May be NULL. */
     void (*report)(void *userdata, const char *guest, const char *what);
     /* The same if its agent has not answered for some seconds. */

@@ -22,7 +22,8 @@ struct kernel_recorder {
     struct host_agent agent;
     uint64_t stop_by; /* of this machine's; 0: it is not stopped */
     bool is_hurried;
-    struct recorder *machine;  /* of a guest that is led; NULL: it has not joined */
+    struct recorder *machine; /* of a guest that is led; NULL: it has not joined */
+    void (*read_machine)(struct recorder *machine);
     bool was_away, was_silent; /* as the machine was last woken for */
     bool has_machine_ended;
 };
@@ -110,6 +111,8 @@ static int start(struct recorder *recorder, struct error *error)
         self->guest.report = self->settings.is_led ? NULL : report;
         self->guest.hint = report;
         self->guest.userdata = recorder;
+        self->guest.read_machine = self->read_machine;
+        self->guest.machine = self->machine;
     }
     return r;
 }
@@ -334,7 +337,8 @@ const struct guest *kernel_recorder_guest(const struct recorder *recorder)
     return is_open(self) ? &self->guest : NULL;
 }
 
-int kernel_recorder_join(struct recorder *recorder, struct recorder *machine, const char *port,
+int kernel_recorder_join(struct recorder *recorder, struct recorder *machine,
+                         void (*read_machine)(struct recorder *machine), const char *port,
                          struct error *error)
 {
     struct kernel_recorder *self = self_of(recorder);
@@ -345,6 +349,7 @@ int kernel_recorder_join(struct recorder *recorder, struct recorder *machine, co
         return r;
     endpoint->text = port;
     self->machine = machine;
+    self->read_machine = read_machine;
     self->was_away = true; /* until it is connected */
     return recording_start(recorder, error);
 }

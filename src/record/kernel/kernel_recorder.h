@@ -37,8 +37,10 @@ const struct guest *kernel_recorder_guest(const struct recorder *recorder);
 /* ---- For the recorder of the guest's machine, where it is led ---- */
 
 /* Starts it, now, in a process of one thread: its agent is at PORT (borrowed). MACHINE, which was added before, is woken when
- * it has ended or lost its connection. Without this call it records nothing. -errno with ERROR. */
-int kernel_recorder_join(struct recorder *recorder, struct recorder *machine, const char *port,
+ * it has ended or lost its connection. READ_MACHINE reads what MACHINE's monitor has reported until now. Without this call it records
+ * nothing. -errno with ERROR. */
+int kernel_recorder_join(struct recorder *recorder, struct recorder *machine,
+                         void (*read_machine)(struct recorder *machine), const char *port,
                          struct error *error);
 /* The machine had stopped at NS of CLOCK_MONOTONIC; or it was still stopped at NS, and went on then. */
 void kernel_recorder_machine_stopped(struct recorder *recorder, uint64_t ns);

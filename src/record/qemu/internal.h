@@ -149,6 +149,8 @@ void qemu_note_problems(struct qemu_recorder *self);
 
 /* ---- What it writes (recorder.c) ---- */
 
+/* Reads what the monitor, or libvirt, has reported of the machine until now. */
+void qemu_read_machine(struct recorder *recorder);
 /* Reads what there is. *RET_NEXT: when the next call is due. -ENOMEM with ERROR: the recording cannot go on. */
 int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, struct error *error);
 

@@ -19,6 +19,8 @@
 #define THREADS_MAX 4096u
 /* What came at once that is looked at before others have their turn. */
 #define OBJECTS_AT_ONCE 64u
+/* So often, where all that came is needed: a monitor that reports without end does not hold the recorder. */
+#define READS_MAX 16u
 /* Between two requests for the status of a machine whose migration ends. */
 #define STATUS_INTERVAL_NS (50 * NSEC_PER_MSEC)
 /* Firmware that resets the machine does so within this time of the reset, or this time of QEMU's CPU time. */
@@ -433,11 +435,15 @@ static void close_it(struct qemu_monitor *monitor)
     monitor->qmp = NULL;
 }
 
-/* What came, at most OBJECTS_AT_ONCE, counted in *RET_N. */
+/* What came, at most OBJECTS_AT_ONCE, counted in *RET_N. Nothing while what came before is handled. */
 static int receive(struct qemu_monitor *monitor, unsigned *ret_n, struct error *error)
 {
     int r = 1;
 
+    *ret_n = 0;
+    if (monitor->is_reading)
+        return 0;
+    monitor->is_reading = true;
     for (*ret_n = 0; monitor->qmp && *ret_n < OBJECTS_AT_ONCE; ++*ret_n) {
         json_t *object;
 
@@ -449,7 +455,17 @@ static int receive(struct qemu_monitor *monitor, unsigned *ret_n, struct error *
         take(monitor, object);
         json_decref(object);
     }
+    monitor->is_reading = false;
     return r == -ENOMEM ? r : 0;
+}
+
+void qemu_monitor_read(struct qemu_monitor *monitor)
+{
+    struct error unused = {0}; /* what ends the connection is not an error */
+    unsigned n = OBJECTS_AT_ONCE;
+
+    for (unsigned i = 0; i < READS_MAX && n == OBJECTS_AT_ONCE && !monitor->no_memory; i++)
+        monitor->no_memory = receive(monitor, &n, &unused) < 0;
 }
 
 int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,
@@ -463,7 +479,8 @@ int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_
     if (!monitor->qmp && monitor->listener >= 0)
         r = accept_it(monitor, &why);
     if (r >= 0)
-        r = receive(monitor, &n, &why);
+        r = monitor->no_memory ? error_set(&why, -ENOMEM, NULL, "out of memory")
+                               : receive(monitor, &n, &why);
     if (r < 0)
         return error_set(error, r, NULL, "%s", why.what);
     if (n == OBJECTS_AT_ONCE)

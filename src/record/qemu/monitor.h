@@ -60,8 +60,9 @@ struct qemu_monitor {
     /* Called for each event of QMP, with its data, or NULL; may be NULL. Set by the caller. */
     void (*on_event)(void *userdata, const char *name, const json_t *data);
     void *userdata;
-    uint64_t next; /* when to look at its threads again */
-    bool changed;  /* something above, since the caller cleared this */
+    uint64_t next;              /* when to look at its threads again */
+    bool changed;               /* something above, since the caller cleared this */
+    bool is_reading, no_memory; /* of qemu_monitor_read() */
 };
 
 /* Whether the machine is paused at UNTIL, in ns of CLOCK_MONOTONIC, and for another reason than that QEMU ends: from version
@@ -79,6 +80,8 @@ void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, const j
                         int64_t realtime_us);
 /* ANSWER: the result of query-status. */
 void qemu_monitor_note_status(struct qemu_monitor *monitor, const json_t *answer);
+/* Handles what QEMU has sent until now, and no more. */
+void qemu_monitor_read(struct qemu_monitor *monitor);
 /* Handles what QEMU sent. *RET_SLEEP: ns until the next call is due. -ENOMEM with ERROR: answers are no longer read, so
  * the recorder cannot know when QEMU handles SIGTERM. */
 int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,

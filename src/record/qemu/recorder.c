@@ -70,6 +70,14 @@ static void read_domain_events(struct qemu_recorder *self)
     }
 }
 
+void qemu_read_machine(struct recorder *recorder)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+
+    read_domain_events(self);
+    qemu_monitor_read(&self->monitor);
+}
+
 int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, struct error *error)
 {
     uint64_t next = watch_simple(self, now), sleep;

@@ -298,7 +298,8 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error)
 {
     if (!self->settings.guest || !self->port)
         return 0;
-    return kernel_recorder_join(self->settings.guest, &self->recorder, self->port, error);
+    return kernel_recorder_join(self->settings.guest, &self->recorder, qemu_read_machine,
+                                self->port, error);
 }
 
 /* While the machine is paused, the guest's clock does not advance, and its agent does not answer. */

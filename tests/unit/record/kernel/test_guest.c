@@ -635,6 +635,62 @@ static void an_agent_that_was_killed_is_lost(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void send_two_pairs(int channel)
+{
+    static const struct guest_pair pairs[] = {{1 * NSEC_PER_SEC, 1 * NSEC_PER_SEC, 1000},
+                                              {5 * NSEC_PER_SEC, 3 * NSEC_PER_SEC, 1000}};
+
+    send_fact(channel, "hz", "1000000000");
+    for (unsigned i = 0; i < ARRAY_SIZE(pairs); i++)
+        send_packet(channel, PACKET_PAIR, 0, &pairs[i], sizeof pairs[i]);
+}
+
+static struct guest *paused_guest;
+static unsigned n_reads;
+
+/* What its monitor has reported before the second pair, and nobody has read. */
+static void read_machine(struct recorder *machine)
+{
+    (void)machine;
+    assert_int_equal(paused_guest->boots[0].n_pairs, n_reads);
+    if (++n_reads < 2)
+        return;
+    guest_machine_stopped(paused_guest, 2 * NSEC_PER_SEC);
+    guest_machine_resumed(paused_guest, 4 * NSEC_PER_SEC);
+}
+
+static void pauses_are_known_before_pairs(void **state)
+{
+    char path[sizeof directory + 16];
+    const struct trace_config trace = {.clock = ""};
+    struct guest_config configs[2] = {{.name = "paused", .trace = &trace},
+                                      {.name = "other", .trace = &trace}};
+    struct guest guests[2];
+    int listener;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/port", directory);
+    listener = listen_at(path);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, path, &configs[i].endpoint, NULL), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(guest_open(-1, 0, &configs[i], &guests[i], NULL), 0);
+    paused_guest = &guests[0];
+    guests[0].read_machine = read_machine;
+    for (unsigned i = 0; i < 2; i++)
+        take_over(&guests[i], send_two_pairs);
+    while (!guests[0].ended || !guests[1].ended)
+        serve_once(guests);
+    assert_int_equal(n_reads, 2);
+    /* One pair before the pause and one after it; the other guest's is not known. */
+    assert_int_equal(guests[0].boots[0].n_pairs, 4);
+    assert_int_equal(guests[1].boots[0].n_pairs, 2);
+    for (unsigned i = 0; i < 2; i++)
+        guest_close(&guests[i]);
+    close(listener);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void a_process_that_was_taken_over_is_not_believed(void **state)
 {
     (void)state;
@@ -660,6 +716,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_agent_that_was_killed_is_lost),
+        cmocka_unit_test(pauses_are_known_before_pairs),
         cmocka_unit_test(who_can_bring_nothing_is_flushed),
         cmocka_unit_test(a_process_that_was_taken_over_is_not_believed),
     };
