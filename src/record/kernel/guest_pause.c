@@ -15,50 +15,65 @@
 #define LINE_PPM 20u
 #define STATED_PPM 500u
 
-/* NS nanoseconds in TICKS ticks, to within PPM. */
-struct rate {
-    uint64_t ns, ticks;
-    uint64_t ppm;
-};
-
-/* The rate of BOOT's clock. False: it is not known. */
-static bool find_rate(const struct guest_pauses *pauses, const struct guest_boot *boot,
-                      struct rate *ret)
+/* The rate that the pairs since the clock last stood still give, with their errors. False: they are too few. */
+static bool measure(const struct guest_pauses *pauses, const struct guest_boot *boot,
+                    struct guest_rate *ret)
 {
     const struct guest_pair *a = &pauses->line, *b = &boot->last;
+    uint64_t ns, wrong;
 
-    if (pauses->has_line && boot->n_pairs > 0 && b->guest > a->guest &&
-        b->host_ns > a->host_ns + LINE_MIN) {
-        uint64_t ns = b->host_ns - a->host_ns;
-        uint64_t wrong = mul_div_u64(a->error_ns + b->error_ns, 1000000, ns);
-
-        *ret = (struct rate){ns, b->guest - a->guest, LINE_PPM + MIN(wrong, UINT64_C(1000000))};
-        return true;
-    }
-    *ret = (struct rate){NSEC_PER_SEC, boot->hz ? boot->hz : pauses->hz, STATED_PPM};
-    return ret->ticks != 0;
+    if (!pauses->has_line || boot->n_pairs == 0 || b->guest <= a->guest || b->host_ns <= a->host_ns)
+        return false;
+    ns = b->host_ns - a->host_ns;
+    wrong = mul_div_u64(a->error_ns + b->error_ns, 1000000, ns);
+    *ret = (struct guest_rate){ns, b->guest - a->guest, LINE_PPM + MIN(wrong, UINT64_C(1000000))};
+    return true;
 }
 
-/* Notes the rate that the pairs up to the last one give, for a time in which none do. */
-static void measure_rate(struct guest_pauses *pauses, const struct guest_boot *boot)
-{
-    struct rate rate;
-
-    if (find_rate(pauses, boot, &rate) && rate.ppm < STATED_PPM)
-        pauses->hz = mul_div_u64(rate.ticks, NSEC_PER_SEC, rate.ns);
-}
-
-static uint64_t ns_of(const struct rate *rate, uint64_t ticks)
+static uint64_t ns_of(const struct guest_rate *rate, uint64_t ticks)
 {
     return mul_div_u64(ticks, rate->ns, rate->ticks);
 }
 
-static uint64_t ticks_of(const struct rate *rate, uint64_t ns)
+/* Whether both may be right. */
+static bool agree(const struct guest_rate *a, const struct guest_rate *b)
+{
+    uint64_t by_b = ns_of(b, a->ticks);
+    uint64_t off = by_b > a->ns ? by_b - a->ns : a->ns - by_b;
+
+    return off <= mul_div_u64(MAX(a->ns, by_b), a->ppm + b->ppm, 1000000) + 1;
+}
+
+/* The rate of BOOT's clock. The kernel of a guest may state any: on a busy machine it measures its counter wrongly, by any factor.
+ * False: it is not known. */
+static bool find_rate(const struct guest_pauses *pauses, const struct guest_boot *boot,
+                      struct guest_rate *ret)
+{
+    const struct guest_rate stated = {NSEC_PER_SEC, boot->hz, STATED_PPM};
+
+    if (measure(pauses, boot, ret) && ret->ns > LINE_MIN)
+        return true;
+    *ret = pauses->rate.ticks ? pauses->rate : stated;
+    if (boot->hz != 0 && pauses->rate.ticks != 0 && stated.ppm < ret->ppm && agree(&stated, ret))
+        *ret = stated;
+    return ret->ticks != 0;
+}
+
+/* Keeps the rate that the pairs up to the last one give, for a time in which none do. */
+static void keep_rate(struct guest_pauses *pauses, const struct guest_boot *boot)
+{
+    struct guest_rate rate;
+
+    if (measure(pauses, boot, &rate) && (pauses->rate.ticks == 0 || rate.ppm <= pauses->rate.ppm))
+        pauses->rate = rate;
+}
+
+static uint64_t ticks_of(const struct guest_rate *rate, uint64_t ns)
 {
     return mul_div_u64(ns, rate->ticks, rate->ns);
 }
 
-static uint64_t drift(const struct rate *rate, uint64_t ns)
+static uint64_t drift(const struct guest_rate *rate, uint64_t ns)
 {
     return mul_div_u64(ns, rate->ppm, 1000000) + 1;
 }
@@ -70,7 +85,7 @@ struct pause_end {
 };
 
 /* What the clock showed at HOST_NS, if it ran at RATE between then and PAIR. */
-static struct guest_pair on_line(const struct rate *rate, const struct guest_pair *pair,
+static struct guest_pair on_line(const struct guest_rate *rate, const struct guest_pair *pair,
                                  uint64_t host_ns)
 {
     bool is_after = host_ns > pair->host_ns;
@@ -89,7 +104,7 @@ static struct guest_pair on_line(const struct rate *rate, const struct guest_pai
  * Before the first pause the clock ran as it did up to LAST, and after the last one as it does from PAIR on, which is as exact
  * as these are. What it showed between pauses follows from how long it stood still in each, which is less exact. */
 static unsigned make_ends(const struct guest_pauses *pauses, unsigned n_pauses,
-                          const struct rate *rate, const struct guest_pair *last,
+                          const struct guest_rate *rate, const struct guest_pair *last,
                           const struct guest_pair *pair,
                           struct pause_end ret[static 2 * GUEST_PAUSES_MAX],
                           bool *ret_is_after_pause)
@@ -115,7 +130,7 @@ static unsigned make_ends(const struct guest_pauses *pauses, unsigned n_pauses,
     }
     /* A clock that went on meanwhile, as a processor's counter does under KVM. */
     if (stood + error < paused) {
-        *ret_is_after_pause = stood > error;
+        *ret_is_after_pause = stood > error || ran > between + error; /* or the rate is wrong */
         return 0;
     }
     late = stood - MIN(paused, stood);
@@ -168,7 +183,7 @@ static int put_ends(struct guest *guest, const struct guest_pair *pair, bool *re
     struct guest_pauses *pauses = &guest->pauses;
     struct pause_end ends[2 * GUEST_PAUSES_MAX];
     unsigned n_pauses = 0, n = 0;
-    struct rate rate;
+    struct guest_rate rate;
     int r = 0;
 
     /* A pair comes late: pauses may have been reported that are after it. */
@@ -183,6 +198,11 @@ static int put_ends(struct guest *guest, const struct guest_pair *pair, bool *re
     return r;
 }
 
+static uint64_t hz_of(const struct guest_rate *rate)
+{
+    return rate->ticks ? mul_div_u64(rate->ticks, NSEC_PER_SEC, rate->ns) : 0;
+}
+
 /* The first pairs of a trace that begins as the guest was set back. */
 static int put_seam(struct guest *guest, const struct guest_pair *pair)
 {
@@ -190,12 +210,12 @@ static int put_seam(struct guest *guest, const struct guest_pair *pair)
     const struct guest_pauses *pauses = &guest->pauses;
     uint64_t resumed = pauses->n > 0 ? pauses->items[pauses->n - 1].resumed : 0;
     struct guest_pair seam = *pair;
-    struct rate rate;
+    struct guest_rate rate;
     int r = 0;
 
     /* The pairs that follow are few, and the first stands for a time in which the clock did not run evenly. */
     if (guest_boot(guest)->hz == 0)
-        guest_boot(guest)->hz = pauses->hz;
+        guest_boot(guest)->hz = hz_of(&pauses->rate);
     if (resumed > before->last.host_ns && resumed < pair->host_ns &&
         find_rate(pauses, before, &rate))
         seam = on_line(&rate, pair, resumed);
@@ -230,14 +250,14 @@ int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
     if (!pauses->has_line)
         pauses->line = *pair;
     pauses->has_line = true;
-    measure_rate(pauses, boot);
+    keep_rate(pauses, boot);
     return r;
 }
 
 void guest_pause_end(struct guest *guest)
 {
     const struct guest_boot *boot = guest_boot(guest);
-    struct rate rate;
+    struct guest_rate rate;
 
     for (unsigned i = 0; i < guest->pauses.n && find_rate(&guest->pauses, boot, &rate); i++) {
         const struct guest_pause *pause = &guest->pauses.items[i];

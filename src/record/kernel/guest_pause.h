@@ -21,6 +21,11 @@
 
 struct guest;
 
+/* NS nanoseconds in TICKS ticks, to within PPM. */
+struct guest_rate {
+    uint64_t ns, ticks, ppm;
+};
+
 struct guest_pause {
     uint64_t stopped; /* CLOCK_MONOTONIC, ns: the machine had stopped */
     uint64_t resumed; /* … and was still stopped; 0: it has not gone on */
@@ -32,8 +37,7 @@ struct guest_pauses {
     bool are_more; /* there were others before them, also since the last pair */
     bool has_line;
     struct guest_pair line; /* the first pair since the clock last stood still */
-    uint64_t
-        hz; /* the rate that pairs gave last, to within STATED_PPM of guest_pause.c; 0: none yet */
+    struct guest_rate rate; /* the best that pairs gave; of no ticks: none yet */
 };
 
 /* The machine of GUEST had stopped at NS, or was still stopped at NS and went on then: the session with the agent waits

@@ -60,8 +60,7 @@ struct qemu_summary {
     bool is_ended;        /* by the recorder, as the recording could not go on */
     bool is_refused;      /* QEMU refused to record what was asked for */
     bool is_left_changed; /* its settings could not be restored */
-    bool
-        is_agent_lost; /* the guest's agent was missing at the end, though its machine ran, and was not reset */
+    bool is_agent_lost;   /* the guest's agent was missing at the end, though its machine ran */
     const struct child *child; /* what was started */
 };
 

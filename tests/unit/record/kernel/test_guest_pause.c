@@ -135,6 +135,42 @@ static void a_pause_is_exact(void **state)
     end(made);
 }
 
+/* The guest's kernel states a wrong rate; pairs gave the right one for less than a second. Two pauses, each between two pairs. */
+static void a_wrong_rate_is_not_believed(void **state)
+{
+    static const uint64_t hz[] = {HZ / 7, HZ * 7};
+    static const uint64_t at[] = {100000, 100170, 100610, 102750, 103085};
+    const uint64_t first[] = {100700 * MS, 102700 * MS}, second[] = {102910 * MS, 103070 * MS};
+
+    (void)state;
+    for (unsigned k = 0; k < ARRAY_SIZE(hz); k++) {
+        struct recorded *made = begin();
+        struct clock_map map;
+
+        made->guest.boots[0].hz = hz[k];
+        for (unsigned i = 0; i < ARRAY_SIZE(at); i++) {
+            uint64_t stood = (at[i] * MS > first[1] ? first[1] - first[0] : 0) +
+                             (at[i] * MS > second[1] ? second[1] - second[0] : 0);
+
+            put(made, at[i] * MS, 5000 + (at[i] * MS - 100 * NSEC_PER_SEC - stood) * 2);
+            if (i == 2) {
+                guest_machine_stopped(&made->guest, first[0]);
+                guest_machine_resumed(&made->guest, first[1]);
+            } else if (i == 3) {
+                guest_machine_stopped(&made->guest, second[0]);
+                guest_machine_resumed(&made->guest, second[1]);
+            }
+        }
+        read_map_at("guest-g", hz[k], &map);
+        for (uint64_t t = 100000 * MS; t < 100690 * MS; t += 7 * MS)
+            expect_time(&map, 5000 + (t - 100 * NSEC_PER_SEC) * 2, t, 200 * MS);
+        for (uint64_t t = 102720 * MS; t < 102905 * MS; t += 7 * MS)
+            expect_time(&map, 5000 + (t - 102 * NSEC_PER_SEC) * 2, t, 200 * MS);
+        clock_map_done(&map);
+        end(made);
+    }
+}
+
 /* On a busy machine STOP comes late, and pairs are close to the pause. Two pauses have no pair between them. */
 static void pauses_among_pairs(void **state)
 {
@@ -430,6 +466,7 @@ int main(void)
         cmocka_unit_test(a_pause_that_cannot_be_placed_is_said),
         cmocka_unit_test(a_pair_that_is_left_out_leaves_the_pause),
         cmocka_unit_test(a_pause_is_exact),
+        cmocka_unit_test(a_wrong_rate_is_not_believed),
         cmocka_unit_test(pauses_among_pairs),
         cmocka_unit_test(short_pauses_among_few_pairs),
         cmocka_unit_test(many_pauses_among_pairs),
