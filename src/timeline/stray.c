@@ -256,8 +256,11 @@ static unsigned judge_step(struct stray *s, unsigned at)
     if (is_outside(s, s->run.items[at].time)) {
         while ((n = find_inside(s, &s->run, at)) == s->run.n && gather(s))
             ;
-        take_out(s, at, n);
-        return 0;
+        if (n < s->run.n || last_time(s->run.items, at, s->last) != TIME_UNKNOWN) {
+            take_out(s, at, n);
+            return 0;
+        }
+        s->bounds = STRAY_UNBOUNDED;
     }
     while ((n = find_return(s, &s->run, at)) == 0 && s->run.n <= at + STRAY_ITEMS && gather(s))
         ;

@@ -11,7 +11,8 @@
  *  X3  Not looked at are sources that have looked themselves (`is_settled`), clocks that can be set at any time ("realtime"), stray events that
  *      nothing follows, and what comes by a pipe or is live (trace/trace.c), which would have to wait.
  *  X4  Where it is known when the source was recorded, an event that is far from the event before it, or the first one, is stray if it cannot
- *      have been then, whatever follows; and so are those after it that cannot have been.
+ *      have been then, whatever follows; and so are those after it that cannot have been. If the source begins with such events, and no
+ *      other one comes within a block of items, the source is believed and not what is known of the recording.
  *
  * Up to ITEM_BLOCK_ITEMS items and their payloads are copied where a step is at the end of a run; otherwise, nothing is. */
 

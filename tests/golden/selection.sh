@@ -55,4 +55,4 @@ refuses "select threads" --by cpu --pid 1
 refuses "select threads" --by cpu --vcpu 1
 refuses "select threads" --by cpu --task x
 refuses "select threads" --by domain --pid 1
-refuses "all vCPUs" --by domain --xenalyze-names --cpu 1
+refuses "xenalyze-names excludes --cpu" --by domain --xenalyze-names --cpu 1
