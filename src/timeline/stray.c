@@ -179,14 +179,33 @@ static int64_t find_end(const struct stray *s, unsigned at, unsigned n)
                                 : MIN(MAX(s->run.items[at].time, s->bounds.least), s->bounds.most);
 }
 
+/* The first of the losses right before item AT of the run that are as far from what is before them: of a page with losses before its
+ * events, the time of both is damaged. AT: there is none. */
+static unsigned find_losses_before(const struct stray *s, unsigned at)
+{
+    const struct item *items = s->run.items;
+    unsigned first = at;
+    int64_t last;
+
+    while (first > 0 && items[first - 1].kind == ITEM_LOSS && items[first - 1].cpu == items[at].cpu)
+        first--;
+    last = last_time(items, first, s->last);
+    while (first < at && !is_outside(s, items[first].time) &&
+           (last == TIME_UNKNOWN || !is_far(s, last, items[first].time)))
+        first++;
+    return first;
+}
+
 /* Puts losses in the place of the items AT to N of the run, which are stray: one for each stretch of a CPU. */
 static void take_out(struct stray *s, unsigned at, unsigned n)
 {
     bool is_open = n == s->run.n && s->rest.n == 0 && s->result <= 0;
     int64_t time = find_end(s, at, n);
     struct item *items = (struct item *)(uintptr_t)s->run.items; /* S6 */
-    unsigned end = at;
+    unsigned end;
 
+    at = find_losses_before(s, at);
+    end = at;
     for (unsigned i = at; i < n; i++) {
         struct item *before = end > at ? &items[end - 1] : NULL;
         struct item loss = {
@@ -194,7 +213,7 @@ static void take_out(struct stray *s, unsigned at, unsigned n)
             .cause = LOSS_UNREADABLE,
             .origin = items[i].origin,
             .time = time,
-            .since = TIME_UNKNOWN,
+            .since = items[i].kind == ITEM_LOSS ? items[i].since : TIME_UNKNOWN,
             .lost = items[i].kind == ITEM_EVENT ? 1 : items[i].lost,
             .cpu = items[i].cpu,
             .pid = items[i].cpu == CPU_UNKNOWN ? items[i].pid : PID_UNKNOWN,
