@@ -58,8 +58,6 @@ struct source {
     bool may_restart;
     /* A loss may be known only from the item after it, however late this item is. Then no item has `before_loss`. */
     bool tells_losses_late;
-    /* The reader itself found its damaged times and put the others in order: no stage looks for them (timeline/stray.h). */
-    bool is_settled;
     bool skips; /* seek() leaves out most items before its time without reading them */
     struct error error;
 };

@@ -8,8 +8,8 @@
  *      of the stretch goes on there, too. A clock that was set or starts again does not come back, nor does a machine that was idle.
  *  X2  Stray events are not lent. They are losses of their CPUs (LOSS_UNREADABLE) that end at the event that comes back. A loss that no
  *      event follows has no end.
- *  X3  Not looked at are sources that have looked themselves (`is_settled`), clocks that can be set at any time ("realtime"), stray events that
- *      nothing follows, and what comes by a pipe or is live (trace/trace.c), which would have to wait.
+ *  X3  Not looked at are clocks that can be set at any time ("realtime"), stray events that nothing follows, and what comes by a
+ *      pipe or is live (trace/trace.c), which would have to wait.
  *  X4  Where it is known when the source was recorded, an event that is far from the event before it, or the first one, is stray if it cannot
  *      have been then, whatever follows; and so are those after it that cannot have been. If the source begins with such events, and no
  *      other one comes within a block of items, the source is believed and not what is known of the recording.

@@ -296,8 +296,7 @@ static int assemble(struct trace *trace, const struct trace_options *options)
             struct source *source = trace->inputs[i].sources[j];
 
             /* What is live would have to wait. */
-            if (r == 0 && !source->is_settled && !options->is_live &&
-                trace->inputs[i].live_fd < 0) {
+            if (r == 0 && !options->is_live && trace->inputs[i].live_fd < 0) {
                 r = stray_open(source, &bounds, &source);
                 if (r < 0)
                     continue; /* it is freed */

@@ -509,8 +509,7 @@ static int open_reader(struct input *in, const char *name, struct catalogue *cat
         input_done(in);
         return error_set(error, -ENOMEM, name, "out of memory");
     }
-    perf->source = (struct source){
-        .ops = &ops, .ordered = true, .tells_losses_late = true, .is_settled = true};
+    perf->source = (struct source){.ops = &ops, .ordered = true, .tells_losses_late = true};
     perf->in = *in;
     perf->made = perf->skipped_body = perf->step_body = TEXT_IN_MEMORY;
     perf->catalogue = catalogue;
