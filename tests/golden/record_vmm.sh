@@ -91,7 +91,7 @@ grep -q '^  complete  *yes$' info || fail "$(cat info)"
 "$strata" report -f json -e 'kvm_pio' trace >events || fail "report"
 [ "$(grep -c "\"pid\":$vmm1,.*\"vcpu\":0[,}]" events)" -eq "$(wc -l <events)" ] || fail "$(head -3 events)"
 "$strata" summary trace >summary || fail "summary"
-! grep -q vmm summary || fail "$(cat summary)"
+! grep -qw vmm summary || fail "$(cat summary)"
 
 # Of two, each has its own; a guest whose agent does not answer leaves the rest recorded.
 case=two
