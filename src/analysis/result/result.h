@@ -158,13 +158,13 @@ struct result {
     struct result_row **rows;
     unsigned n_rows, rows_room;
     uint64_t unpaired[SPAN_FATES]; /* spans, and ends, that are in no row, by why */
-    bool ends_before; /* reading ended before the trace, after the times of a selection */
+    bool rates_are_least; /* of a row: spans of it may be missing in the time that it divides by */
+    bool ends_before;     /* reading ended before the trace, after the times of a selection */
     struct result_contradictions contradictions;
     struct result_recorder recorder;
     struct result_slow *slowest; /* longest first, and after them those that are open */
     unsigned n_slowest, slowest_room;
-    bool rates_are_least; /* of a row: spans of it may be missing in the time that it divides by */
-    const char **notes;   /* sentences about the result: what is missing, and how to record it */
+    const char **notes; /* sentences about the result: what is missing, and how to record it */
     unsigned n_notes;
     int64_t every; /* ticks of a period; 0: rows have none */
     int64_t periods_begin;

@@ -680,15 +680,19 @@ static int note_end(struct ftrace_cpu *cpu)
     const struct ftrace_layout *layout = &cpu->capture->layout;
     struct error error = {0};
     _cleanup_free_ uint8_t *bytes = NULL;
-    uint64_t n = cpu->feed->peek && !cpu->finished ? cpu->feed->left(cpu->feed) : 0;
     struct ftrace_record record;
     struct ftrace_page page;
     const char *what;
+    uint64_t n;
     int r;
 
     cpu->end = TIME_UNKNOWN;
-    if (!cpu->feed->peek && cpu->feed->end != 0)
-        note_end_at(cpu, cpu->feed->end);
+    if (!cpu->feed->peek) {
+        if (cpu->feed->end != 0)
+            note_end_at(cpu, cpu->feed->end);
+        return 0;
+    }
+    n = cpu->finished ? 0 : cpu->feed->left(cpu->feed);
     if (n == 0)
         return 0;
     bytes = malloc(layout->size);
