@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "format/ftrace/ftrace.h"
 #include "trace/left_out.h"
@@ -34,11 +35,14 @@ void known_cpus_recorded(const struct open_ctx *ctx, struct cpu_set *ret)
             cpu_set_add(ret, cpus[i]);
 }
 
-static bool has_file(const struct ftrace_files *files, uint32_t cpu)
+/* An empty file has no data either. */
+static bool has_data(const struct ftrace_files *files, uint32_t cpu)
 {
+    struct stat st;
+
     for (unsigned i = 0; i < files->n_raws; i++)
         if (files->raws[i].cpu == (int)cpu)
-            return true;
+            return stat(files->raws[i].path, &st) < 0 || st.st_size > 0;
     return false;
 }
 
@@ -122,7 +126,7 @@ int known_cpus_missing(struct open_ctx *ctx, const struct ftrace_files *files, s
     }
     for (uint32_t cpu = cpu_set_next(&left_out.named, 0); cpu < LEFT_OUT_CPUS;
          cpu = cpu_set_next(&left_out.named, cpu + 1))
-        if (!has_file(files, cpu))
+        if (!has_data(files, cpu))
             cpu_set_add(ret, cpu);
     return 0;
 }

@@ -150,6 +150,12 @@ case="vCPUs"
 manifest cut '"vmm": {"pid": 1, "threads": [{"id": 2, "vcpu": 0}, {"id": 3, "vcpu": 1}]},'
 lacks cut 1
 manifest cut ''
+case="an empty file"
+manifest cut '"vmm": {"pid": 1, "threads": [{"id": 2, "vcpu": 0}, {"id": 3, "vcpu": 1}]},'
+: >cut/guest/cpu1.raw
+lacks cut 1
+rm cut/guest/cpu1.raw
+manifest cut ''
 case="a gap between the files"
 cp cut/guest/cpu0.raw cut/guest/cpu2.raw
 lacks cut 1
