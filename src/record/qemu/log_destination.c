@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,23 +43,85 @@ int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
     return 0;
 }
 
-/* Whether process PID has the file of ST open. */
-static bool has_open(pid_t pid, const struct stat *st)
+/* A regular file that process PID has open, for reading: that of ST, if it is one; else one with NAME as its last part, also if it was
+ * renamed to NAME.1 or deleted. -1: there is none. */
+static int open_again(pid_t pid, const struct stat *st, const char *name)
 {
     _cleanup_(closedirp) DIR *dir = NULL;
     const struct dirent *entry;
     char path[64];
+    int fd = -1;
 
     snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
     dir = opendir(path);
-    while (dir && (entry = readdir(dir))) {
-        struct stat other;
+    while (fd < 0 && dir && (entry = readdir(dir))) {
+        size_t len = strlen(name);
+        char link[PATH_MAX];
+        const char *last;
+        struct stat other, own;
+        ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof link - 1);
 
-        if (fstatat(dirfd(dir), entry->d_name, &other, 0) == 0 && other.st_dev == st->st_dev &&
-            other.st_ino == st->st_ino)
+        if (n < 0 || fstatat(dirfd(dir), entry->d_name, &other, 0) < 0 || !S_ISREG(other.st_mode))
+            continue;
+        /* As QEMU opens its log: for writing alone. */
+        if (fstatat(dirfd(dir), entry->d_name, &own, AT_SYMLINK_NOFOLLOW) < 0 ||
+            (own.st_mode & (S_IRUSR | S_IWUSR)) != S_IWUSR)
+            continue;
+        link[n] = '\0';
+        last = strrchr(link, '/');
+        if (S_ISREG(st->st_mode) && (other.st_dev != st->st_dev || other.st_ino != st->st_ino))
+            continue;
+        if (!S_ISREG(st->st_mode) && (!last || strncmp(last + 1, name, len) != 0 ||
+                                      !memchr("\0.- ", last[1 + len], sizeof "\0.- " - 1)))
+            continue;
+        fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    }
+    return fd;
+}
+
+/* Whether each of QEMU's threads has a log of its own, by -d tid. */
+static bool has_log_by_thread(const struct qemu_process *running)
+{
+    for (unsigned i = 0; i + 1 < running->n; i++) {
+        const char *option = running->argv[i];
+
+        if (strcmp(option + (option[0] == '-' && option[1] == '-'), "-d") == 0 &&
+            strstr(running->argv[i + 1], "tid"))
             return true;
     }
     return false;
+}
+
+/* The log of -D NAME. As QEMU does, a %d is replaced by its number. */
+static int open_named(const struct qemu_process *running, const char *name, struct error *error)
+{
+    const char *number = strstr(name, "%d"), *slash;
+    _cleanup_free_ char *full = NULL;
+    struct stat st = {0};
+    int named, fd;
+
+    if (number ? asprintf(&full, "%.*s%ld%s", (int)(number - name), name, (long)running->pid,
+                          number + 2) < 0
+               : asprintf(&full, "%s", name) < 0) {
+        full = NULL;
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    }
+    named = qemu_process_file(running, full, O_PATH | O_NONBLOCK);
+    if (named >= 0 && fstat(named, &st) == 0 && !S_ISREG(st.st_mode)) {
+        close(named);
+        return -ENOENT;
+    }
+    fd = named >= 0 ? open_again(running->pid, &st, "") : -1;
+    slash = strrchr(full, '/');
+    if (fd < 0)
+        fd = open_again(running->pid, &(struct stat){0}, slash ? slash + 1 : full);
+    if (named >= 0)
+        close(named);
+    return fd >= 0 ? fd
+                   : error_set(error, -EREMOTE, NULL,
+                               "its log %s is not open in QEMU any more, and QEMU 8.0 or later "
+                               "would empty that file when it goes back to it",
+                               full);
 }
 
 int log_destination_own_file(const struct qemu_process *running, struct error *error)
@@ -68,19 +131,17 @@ int log_destination_own_file(const struct qemu_process *running, struct error *e
     struct stat st;
     int fd;
 
-    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
-    if (!name && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
+    if (has_log_by_thread(running))
         return -ENOENT;
-    fd = name ? qemu_process_file(running, name, O_RDONLY | O_NOCTTY | O_NONBLOCK)
-              : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == EACCES)
-        return error_set(error, -EACCES, name ? name : "QEMU's standard error",
-                         "QEMU's log cannot be read: %s", strerror(EACCES));
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && has_open(running->pid, &st))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -ENOENT;
+    if (name && !log_destination_is_stderr(name))
+        return open_named(running, name, error);
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return -ENOENT;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 ? fd
+                   : error_set(error, -errno, "QEMU's standard error",
+                               "QEMU's log cannot be read: %s", strerror(errno));
 }
 
 const char *log_destination_stderr(pid_t pid)

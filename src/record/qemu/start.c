@@ -155,6 +155,12 @@ static int open_log(struct qemu_recorder *self, const struct qemu_arguments *arg
 
     if (!path)
         return error_set(error, -ENOMEM, NULL, "out of memory");
+    if (own == -EREMOTE) {
+        recorder_problem(&self->recorder, "QEMU's events are not recorded: %s", error->what);
+        error_clear(error);
+        self->is_refused = true;
+        return make_empty(self, error);
+    }
     if (own != -ENOENT)
         return own < 0 ? own : qemu_log_input_open_file(own, path, max_size, &self->log, error);
     r = choose_fifo(self, &fifo, error);
@@ -204,7 +210,7 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
     if (backend != VMM_BACKEND_LOG)
         return make_empty(self, error);
     r = open_log(self, arguments, file, additions, error);
-    if (r < 0)
+    if (r < 0 || self->log.in < 0)
         return r;
     self->log.names = self->settings.probe->events;
     self->log.n_names = self->settings.probe->n_events;
