@@ -84,8 +84,11 @@ pid=
 kill $qemu
 wait $qemu || true
 
+# QEMU 10 has -run-with alone.
+nobody='-runas nobody' jailed='-runas nobody -chroot jail'
+qemu-system-x86_64 -help | grep -q '^-runas ' || nobody='-run-with user=nobody' jailed='-run-with user=nobody,chroot=jail'
 case=-runas
-qemu-system-x86_64 $machine -runas nobody -qmp unix:socket2,server=on,wait=off 2>errors &
+qemu-system-x86_64 $machine $nobody -qmp unix:socket2,server=on,wait=off 2>errors &
 qemu=$!
 wait_for '[ -S socket2 ] && "$strata" ctl $qemu info >now 2>/dev/null'
 recorded
@@ -95,7 +98,7 @@ wait $qemu || true
 case=-chroot
 mkdir jail
 cat pipe >errors &
-qemu-system-x86_64 $machine -runas nobody -chroot jail -qmp unix:"$work"/socket3,server=on,wait=off 2>pipe &
+qemu-system-x86_64 $machine $jailed -qmp unix:"$work"/socket3,server=on,wait=off 2>pipe &
 qemu=$!
 wait_for '[ -S socket3 ] && "$strata" ctl $qemu info >now 2>/dev/null'
 # It has no name for its standard error there, so that its log stays off, which is said before its log is changed.

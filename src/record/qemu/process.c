@@ -181,13 +181,21 @@ static void note_user_of_chardev(struct parse *parse, unsigned i)
     }
 }
 
+/* -chroot DIR; since QEMU 8.1 also -run-with chroot=DIR, which is all that QEMU 10 has. */
+static bool is_chroot(const char *option, const char *value)
+{
+    option += option[0] == '-' && option[1] == '-';
+    return strcmp(option, "-chroot") == 0 ||
+           (strcmp(option, "-run-with") == 0 && value && strstr(value, "chroot="));
+}
+
 /* Whether the paths of its command line are of other files than here. With -chroot, QEMU opened them before. */
 static bool has_other_files(const struct qemu_process *process)
 {
     if (!process_root_differs(process->pid))
         return false;
     for (unsigned i = 1; i < process->n && !process_root_has_mounts(process->pid); i++)
-        if (strcmp(process->argv[i], "-chroot") == 0 || strcmp(process->argv[i], "--chroot") == 0)
+        if (is_chroot(process->argv[i], process->argv[i + 1]))
             return false;
     return true;
 }
