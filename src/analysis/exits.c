@@ -7,7 +7,6 @@
 
 #include "base/macro.h"
 #include "base/ticks.h"
-#include "event/class_map.h"
 #include "event/value.h"
 
 /* Keys of rows: the reason, with `detail` what was asked for, and what `--by` adds. */
@@ -34,29 +33,6 @@ static struct exits *get_exits(struct analysis *analysis)
 static unsigned n_own_keys(const struct exits *exits)
 {
     return exits->settings.detail ? KEY_DETAIL + 1 : KEY_REASON + 1;
-}
-
-/* ---- classes ---- */
-
-static _cold_ struct exit_class *find_class(struct exits *exits, const struct event_class *class)
-{
-    struct exit_class *found;
-
-    if (class_map_grow(exits->classes, exits->n_classes, class) < 0)
-        return NULL;
-    found = arena_alloc(&exits->arena, sizeof *found);
-    if (!found)
-        return NULL;
-    exit_class_find(class, found);
-    exits->classes[class->index] = found;
-    return found;
-}
-
-static inline struct exit_class *get_class(struct exits *exits, const struct event_class *class)
-{
-    if (likely(class->index < exits->n_classes && exits->classes[class->index]))
-        return exits->classes[class->index];
-    return find_class(exits, class);
 }
 
 /* ---- rows ---- */
@@ -176,13 +152,13 @@ static bool selects(void *arg, const struct item *item)
     struct item copy;
 
     return analysis_selects(&exits->analysis,
-                            with_vcpu(exits->classes[item->class->index], item, &copy));
+                            with_vcpu(exits->classes.of[item->class->index], item, &copy));
 }
 
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct exits *exits = arg;
-    const struct exit_class *class = exits->classes[item->class->index];
+    const struct exit_class *class = exits->classes.of[item->class->index];
     struct open_exit *open = exits->free;
     struct exit_reason reason;
     struct row *row;
@@ -452,7 +428,7 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
 
         if (unlikely(item->kind != ITEM_EVENT))
             continue;
-        class = get_class(exits, item->class);
+        class = exit_classes_get(&exits->classes, item->class);
         if (unlikely(!class))
             return -ENOMEM;
         if (class->role == EXIT_NOTHING || (class->role == EXIT_HANDLER && !exits->settings.detail))
@@ -674,7 +650,7 @@ void exits_done(struct exits *exits)
     map_done(&exits->state_sources);
     map_done(&exits->vmm_sources);
     free(exits->times);
-    free(exits->classes);
+    exit_classes_done(&exits->classes);
     spans_done(&exits->spans);
     rows_done(&exits->rows);
     exit_pv_done(&exits->pv);

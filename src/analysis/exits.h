@@ -19,8 +19,8 @@
  * without scheduler events, too. */
 
 #include "analysis/analysis.h"
-#include "analysis/exit_events.h"
 #include "analysis/exit_pv.h"
+#include "analysis/exit_spans.h"
 #include "analysis/result/result_rows.h"
 #include "analysis/result/rows.h"
 #include "analysis/spans/spans.h"
@@ -50,8 +50,7 @@ struct exits {
     struct exit_pv pv;
     struct arena arena;
     struct open_exit *free;
-    struct exit_class **classes; /* by class->index; NULL: not looked at yet */
-    unsigned n_classes;
+    struct exit_classes classes;
     struct exit_times *times; /* of each row */
     unsigned n_times;
     struct map state_sources; /* by origin: those whose events tell when a thread or vCPU ran */

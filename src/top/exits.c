@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/exit_events.h"
-#include "analysis/spans/spans.h"
+#include "analysis/exit_spans.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "event/class_map.h"
 #include "live/rebind.h"
 #include "top/model.h"
 
@@ -19,8 +17,7 @@ struct top_exit_spans {
     struct rebind *rebind;
     struct spans spans;
     struct sink bound;           /* gets the items that are bound */
-    struct exit_class **classes; /* by class->index of the bound classes; NULL: not looked at yet */
-    unsigned n_classes;
+    struct exit_classes classes; /* of the bound ones */
     bool has_spans;
     bool is_new; /* it has had no window before this one */
 };
@@ -69,28 +66,6 @@ static struct top_exit *find_exit(struct top_model *model, const struct exit_cla
 
 /* ---- Spans ---- */
 
-static _cold_ struct exit_class *find_class(struct top_exit_spans *exits,
-                                            const struct event_class *class)
-{
-    struct exit_class *found;
-
-    if (class_map_grow(exits->classes, exits->n_classes, class) < 0)
-        return NULL;
-    found = malloc(sizeof *found);
-    if (!found)
-        return NULL;
-    exit_class_find(class, found);
-    exits->classes[class->index] = found;
-    return found;
-}
-
-static struct exit_class *get_class(struct top_exit_spans *exits, const struct event_class *class)
-{
-    if (likely(class->index < exits->n_classes && exits->classes[class->index]))
-        return exits->classes[class->index];
-    return find_class(exits, class);
-}
-
 /* The tag is the number of the exit's reason, and one; 0: it does not count. */
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
@@ -101,7 +76,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     model->has_kvm |= kind->rule_number == EXITS_OF_KVM;
     if (kind->rule_number == EXITS_OF_QEMU && model->has_kvm)
         return 0;
-    exit = find_exit(model, exits->classes[item->class->index], item);
+    exit = find_exit(model, exits->classes.of[item->class->index], item);
     if (!exit)
         return 0;
     exit->n[model->slot]++;
@@ -127,29 +102,8 @@ static int complete(void *arg, const struct span *span, const struct item *item)
 static int put_bound(struct sink *sink, const struct item *items, unsigned n)
 {
     struct top_exit_spans *exits = container_of(sink, struct top_exit_spans, bound);
-    unsigned first = 0; /* that spans have not been given */
-    int r;
 
-    for (unsigned i = 0; i < n; i++) {
-        const struct exit_class *class;
-
-        if (unlikely(items[i].kind != ITEM_EVENT))
-            continue;
-        class = get_class(exits, items[i].class);
-        if (unlikely(!class))
-            return -ENOMEM;
-        if (likely(class->role != EXIT_STEP))
-            continue;
-        if (exit_is_unused(class, &items[i])) {
-            r = spans_put(&exits->spans, items + first, i - first);
-            if (r < 0)
-                return r;
-            first = i + 1;
-        } else if (!class->begins) {
-            exits->model->has_exit_ends = true;
-        }
-    }
-    return spans_put(&exits->spans, items + first, n - first);
+    return exit_spans_put(&exits->spans, &exits->classes, items, n, &exits->model->has_exit_ends);
 }
 
 /* ---- Windows ---- */
@@ -158,9 +112,7 @@ static void forget(struct top_exit_spans *exits)
 {
     if (exits->has_spans)
         spans_done(&exits->spans);
-    for (unsigned i = 0; i < exits->n_classes; i++)
-        free(exits->classes[i]);
-    free(exits->classes);
+    exit_classes_done(&exits->classes);
     rebind_free(exits->rebind);
     *exits = (struct top_exit_spans){.model = exits->model, .bound = exits->bound};
 }

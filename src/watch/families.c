@@ -305,7 +305,7 @@ static void engines_done(struct families *families)
     }
     free(families->machines);
     free(families->vcpus);
-    free(families->exit_classes);
+    exit_classes_done(&families->exit_classes);
     map_done(&families->vcpus_by_id);
     map_done(&families->series);
     map_done(&families->requests_by_key);

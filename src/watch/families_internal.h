@@ -4,7 +4,7 @@
 /* What the files of watch/families.h have in common. */
 
 #include "analysis/coverage/coverage.h"
-#include "analysis/exit_events.h"
+#include "analysis/exit_spans.h"
 #include "analysis/io.h"
 #include "analysis/spans/spans.h"
 #include "analysis/states/states.h"
@@ -99,8 +99,7 @@ struct families {
     struct states states;
     struct io_tracker requests;
     struct coverage coverage;
-    struct exit_class **exit_classes; /* by class->index */
-    unsigned n_exit_classes;
+    struct exit_classes exit_classes;
     const struct origin *kvm;         /* of the last exit of KVM */
     struct family_series other_exits; /* of too many vCPUs */
     struct family_vcpu **vcpus;

@@ -4,37 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "event/class_map.h"
 #include "event/value.h"
 #include "watch/families_internal.h"
 
 static const struct {
     const char *label, *rule;
 } kinds[] = {{"irq", "irq:"}, {"softirq", "softirq:"}};
-
-/* ---- Classes ---- */
-
-static _cold_ struct exit_class *find_class(struct families *families,
-                                            const struct event_class *class)
-{
-    struct exit_class *found = arena_alloc(&families->arena, sizeof *found);
-
-    if (class_map_grow(families->exit_classes, families->n_exit_classes, class) < 0)
-        return NULL;
-    if (!found)
-        return NULL;
-    exit_class_find(class, found);
-    families->exit_classes[class->index] = found;
-    return found;
-}
-
-static inline struct exit_class *get_class(struct families *families,
-                                           const struct event_class *class)
-{
-    if (likely(class->index < families->n_exit_classes && families->exit_classes[class->index]))
-        return families->exit_classes[class->index];
-    return find_class(families, class);
-}
 
 /* ---- Exits ---- */
 
@@ -141,7 +116,7 @@ static int find_exits(struct families *families, const struct exit_class *class,
 
 static struct family_series *exits_of(struct families *families, const struct item *item)
 {
-    const struct exit_class *class = families->exit_classes[item->class->index];
+    const struct exit_class *class = families->exit_classes.of[item->class->index];
     struct exit_reason reason;
     struct family_series *series;
     uint64_t key;
@@ -222,25 +197,8 @@ int family_spans_init(struct families *families)
 
 int family_spans_put(struct families *families, const struct item *items, unsigned n)
 {
-    unsigned first = 0; /* that spans have not been given */
-    int r;
+    int r = exit_spans_put(&families->spans, &families->exit_classes, items, n, NULL);
 
-    for (unsigned i = 0; i < n; i++) {
-        const struct exit_class *class;
-
-        if (unlikely(items[i].kind != ITEM_EVENT))
-            continue;
-        class = get_class(families, items[i].class);
-        if (unlikely(!class))
-            return -ENOMEM;
-        if (likely(class->role != EXIT_STEP || !exit_is_unused(class, &items[i])))
-            continue;
-        r = spans_put(&families->spans, items + first, i - first);
-        if (r < 0)
-            return r;
-        first = i + 1;
-    }
-    r = spans_put(&families->spans, items + first, n - first);
     return r < 0 ? r : families->error;
 }
 
