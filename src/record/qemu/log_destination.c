@@ -43,8 +43,8 @@ int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
     return 0;
 }
 
-/* A regular file that process PID has open, for reading: that of ST, if it is one; else one with NAME as its last part, also if it was
- * renamed to NAME.1 or deleted. -1: there is none. */
+/* A regular file that process PID has open for writing, now for reading: that of ST, or, where ST is NULL, one with NAME as its last
+ * part, also if it was renamed to NAME.1 or deleted. -1: there is none. */
 static int open_again(pid_t pid, const struct stat *st, const char *name)
 {
     _cleanup_(closedirp) DIR *dir = NULL;
@@ -69,27 +69,13 @@ static int open_again(pid_t pid, const struct stat *st, const char *name)
             continue;
         link[n] = '\0';
         last = strrchr(link, '/');
-        if (S_ISREG(st->st_mode) && (other.st_dev != st->st_dev || other.st_ino != st->st_ino))
-            continue;
-        if (!S_ISREG(st->st_mode) && (!last || strncmp(last + 1, name, len) != 0 ||
-                                      !memchr("\0.- ", last[1 + len], sizeof "\0.- " - 1)))
+        if (st ? other.st_dev != st->st_dev || other.st_ino != st->st_ino
+               : !last || strncmp(last + 1, name, len) != 0 ||
+                     !memchr("\0.- ", last[1 + len], sizeof "\0.- " - 1))
             continue;
         fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     }
     return fd;
-}
-
-/* Whether each of QEMU's threads has a log of its own, by -d tid. */
-static bool has_log_by_thread(const struct qemu_process *running)
-{
-    for (unsigned i = 0; i + 1 < running->n; i++) {
-        const char *option = running->argv[i];
-
-        if (strcmp(option + (option[0] == '-' && option[1] == '-'), "-d") == 0 &&
-            strstr(running->argv[i + 1], "tid"))
-            return true;
-    }
-    return false;
 }
 
 /* The log of -D NAME. As QEMU does, a %d is replaced by its number. */
@@ -97,8 +83,8 @@ static int open_named(const struct qemu_process *running, const char *name, stru
 {
     const char *number = strstr(name, "%d"), *slash;
     _cleanup_free_ char *full = NULL;
-    struct stat st = {0};
-    int named, fd;
+    struct stat st;
+    int named, fd = -1;
 
     if (number ? asprintf(&full, "%.*s%ld%s", (int)(number - name), name, (long)running->pid,
                           number + 2) < 0
@@ -107,16 +93,17 @@ static int open_named(const struct qemu_process *running, const char *name, stru
         return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     named = qemu_process_file(running, full, O_PATH | O_NONBLOCK);
-    if (named >= 0 && fstat(named, &st) == 0 && !S_ISREG(st.st_mode)) {
+    if (named >= 0) {
+        bool is_known = fstat(named, &st) == 0;
+
         close(named);
-        return -ENOENT;
+        if (is_known && !S_ISREG(st.st_mode))
+            return -ENOENT;
+        fd = is_known ? open_again(running->pid, &st, full) : -1;
     }
-    fd = named >= 0 ? open_again(running->pid, &st, "") : -1;
     slash = strrchr(full, '/');
     if (fd < 0)
-        fd = open_again(running->pid, &(struct stat){0}, slash ? slash + 1 : full);
-    if (named >= 0)
-        close(named);
+        fd = open_again(running->pid, NULL, slash ? slash + 1 : full);
     return fd >= 0 ? fd
                    : error_set(error, -EREMOTE, NULL,
                                "its log %s is not open in QEMU any more, and QEMU 8.0 or later "
@@ -131,7 +118,7 @@ int log_destination_own_file(const struct qemu_process *running, struct error *e
     struct stat st;
     int fd;
 
-    if (has_log_by_thread(running))
+    if (running->logs_by_thread)
         return -ENOENT;
     if (name && !log_destination_is_stderr(name))
         return open_named(running, name, error);

@@ -126,6 +126,8 @@ static void note_object(struct parse *parse, unsigned i)
         process->uuid = setting->value;
     } else if (setting->value && strcmp(setting->group, "D") == 0) {
         process->log = setting->value;
+    } else if (setting->value && strcmp(setting->group, "d") == 0) {
+        process->logs_by_thread |= strstr(setting->value, "tid") != NULL;
     }
 }
 

@@ -33,6 +33,7 @@ struct qemu_process {
     bool has_root;            /* its paths are of other files than here */
     bool awaits_migration;    /* its machine comes from another QEMU: -incoming */
     bool has_times;           /* lines of the log have times: -msg timestamp=on */
+    bool logs_by_thread;      /* each thread has a log of its own: -d tid */
 };
 
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */
