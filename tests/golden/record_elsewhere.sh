@@ -25,7 +25,12 @@ export XDG_RUNTIME_DIR
 as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 machine='-M none -nodefaults -display none -msg timestamp=on'
 
-# What QEMU logs there is in the trace, and QEMU as it was.
+# fifo: the directory of the FIFO that the running recorder made for QEMU's log, if it made one.
+fifo() {
+    cat run/strata-record-*/restore | sed -n 's/.*"fifo": *"\([^"]*\)\/log".*/\1/p'
+}
+
+# What QEMU logs there is in the trace, and QEMU as it was. $place: fifo's.
 # recorded [STATUS [OPTION...]]: of QEMU, process $qemu, with the monitor at $socket as it is here.
 recorded() {
     status=${1:-0}
@@ -35,6 +40,7 @@ recorded() {
     pid=$!
     wait_for '"$strata" ctl $qemu list qmp_enter_human_monitor_command 2>/dev/null | grep -q ^on || ! kill -0 $pid'
     kill -0 $pid || fail "$(cat told)"
+    place=$(fifo)
     "$strata" ctl $qemu monitor info name >/dev/null || fail monitor
     kill -TERM $pid
     got=0
@@ -66,15 +72,13 @@ cat pipe >errors &
 (exec 2>pipe && cd theirs && exec $as_nobody qemu-system-x86_64 $machine -qmp unix:socket,server=on,wait=off) &
 qemu=$!
 wait_for '[ -S theirs/socket ] && "$strata" ctl $qemu info >now 2>/dev/null'
-ls -d /tmp/strata-record-* >before 2>/dev/null || true
 recorded
-ls -d /tmp/strata-record-* 2>/dev/null | comm -13 before - >left || true
-[ ! -s left ] || fail "left: $(cat left)"
+[ -n "$place" ] && [ ! -e "$place" ] || fail "left: $(ls -la "$place")"
 # What a recorder leaves that is killed is removed by the next one.
 "$strata" record --attach -o killed -e qmp_enter_human_monitor_command $qemu >out 2>told &
 pid=$!
 wait_for '"$strata" ctl $qemu list qmp_enter_human_monitor_command 2>/dev/null | grep -q ^on || ! kill -0 $pid'
-place=$(cat run/strata-record-*/restore | sed -n 's/.*"fifo": *"\([^"]*\)\/log".*/\1/p')
+place=$(fifo)
 [ "$(stat -c '%u %a' "$place")" = '65534 700' ] || fail "$(ls -ld "$place")"
 kill -KILL $pid
 wait $pid 2>/dev/null || true
