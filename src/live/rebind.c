@@ -78,23 +78,30 @@ static const char *vm_name(const struct origin *origin, int32_t pid)
     return live && live->vm_name ? live->vm_name(live, pid) : NULL;
 }
 
-/* What may become known later, as threads of monitors are. */
+/* What may become known later, as threads of monitors are: all that the present opening knows, except that what points into it
+ * does not last. */
 static void set_live(struct bound_origin *bound, const struct origin *live)
 {
+    const struct origin before = bound->origin;
+    struct origin *origin = &bound->origin;
+
     bound->live = live;
-    bound->origin.task_name = live->task_name ? task_name : NULL;
-    bound->origin.comm = live->comm ? comm : NULL;
-    bound->origin.vm_name = live->vm_name ? vm_name : NULL;
-    bound->origin.vms_are_named = live->vms_are_named;
-    bound->origin.put_vcpu = live->put_vcpu;
-    bound->origin.n_cpus = MAX(bound->origin.n_cpus, live->n_cpus);
-    bound->origin.pid_filter = live->pid_filter;
-    bound->origin.is_cut = live->is_cut;
-    bound->origin.ends_apart = live->ends_apart;
-    bound->origin.is_live = live->is_live;
-    bound->origin.complete_from = live->complete_from;
-    bound->origin.clock = live->clock;
-    bound->origin.clock.name = NULL;
+    *origin = *live;
+    origin->number = before.number;
+    origin->format = origin->path = "";
+    origin->clock.name = NULL;
+    origin->host_name = before.host_name;
+    origin->machine = before.machine;
+    origin->clock_uuid = NULL;
+    origin->task_name = live->task_name ? task_name : NULL;
+    origin->comm = live->comm ? comm : NULL;
+    origin->thread_names = NULL;
+    origin->vm_name = live->vm_name ? vm_name : NULL;
+    origin->vm = NULL;
+    origin->vm_of = NULL;
+    origin->vm_threads = NULL;
+    origin->kernel = before.kernel;
+    origin->n_cpus = MAX(before.n_cpus, live->n_cpus);
 }
 
 static int copy_str(struct arena *arena, const char *s, const char **ret)
@@ -117,9 +124,10 @@ static struct bound_origin *add_origin(struct rebind *rebind, const struct origi
     if (!bigger || !bound)
         return NULL;
     bound->origin = (struct origin){
-        .layer = live->layer, .format = "", .path = "", .kernel = live->kernel ? &kernel : NULL};
+        .number = rebind->n_origins, .layer = live->layer, .kernel = live->kernel ? &kernel : NULL};
     if (copy_str(arena, key, &bound->key) < 0 ||
         copy_str(arena, live->host_name, &bound->origin.host_name) < 0 ||
+        copy_str(arena, live->machine, &bound->origin.machine) < 0 ||
         catalogue_list_origin(&rebind->catalogue, &bound->origin) < 0)
         return NULL;
     rebind->origins[rebind->n_origins++] = bound;
