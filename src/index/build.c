@@ -213,18 +213,15 @@ static void put_flow(struct builder *builder, const struct build_track *track,
         put_arrow(builder, place, &flow);
 }
 
-/* Flags of a slice that no event begins: a name of the slices' own says that it is unknown what happened. */
+/* Flags of a slice that no event begins. */
 static uint8_t flags_of(const struct slice *slice)
 {
-    static const char unknown[] = "unknown";
-
+    if (slice->is_unknown)
+        return INDEX_UNKNOWN;
     if (slice->item && slice->item->kind == ITEM_EVENT)
         return 0;
     if (slice->track->kind == TRACK_CPU_LOST || slice->track->kind == TRACK_LOST)
         return INDEX_LOST;
-    if (slice->track->kind == TRACK_CPU && slice->name_len == sizeof unknown - 1 &&
-        memcmp(slice->name, unknown, sizeof unknown - 1) == 0)
-        return INDEX_UNKNOWN;
     return 0;
 }
 

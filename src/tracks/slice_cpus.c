@@ -6,18 +6,6 @@
 
 #include "base/utf8.h"
 
-/* Begins a slice `unknown` on TRACK, of a CPU, at NS. It cuts what runs there; WHY: see slice->cut. */
-static void begin_unknown(struct slices *slices, struct track *track, int64_t ns, const char *why)
-{
-    static const char name[] = "unknown";
-    struct slice slice = {
-        .kind = SLICE_BEGIN, .track = track, .name = name, .name_len = sizeof name - 1};
-
-    slice_cut(slices, track, 0, ns, why);
-    slice.ns = slice_step(track, ns);
-    slices->ops->slice(slices, &slice);
-}
-
 /* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. */
 static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
@@ -33,8 +21,8 @@ static int put_unknown(struct slices *slices, const struct state_interval *inter
     track = group ? tracks_cpu(&slices->tracks, group, interval->id, TRACK_CPU) : NULL;
     if (!track)
         return -ENOMEM;
-    begin_unknown(slices, track, clock_to_ns(clock, interval->begin),
-                  "the switch to what ran next is not in the trace");
+    slice_begin_unknown(slices, track, 0, clock_to_ns(clock, interval->begin),
+                        "the switch to what ran next is not in the trace");
     slice.track = track;
     slice.ns = slice_step(track, clock_to_ns(clock, interval->end));
     slices->ops->slice(slices, &slice);
@@ -88,26 +76,19 @@ void slice_cpus_init(struct slices *slices)
     slices->states.wanted = STATES_OF(STATE_OF_CPU);
 }
 
-/* On CPUs of Xen nothing is drawn of states: these are known from runstates, which follow the switches that slices begin with. */
+/* The states of Xen's CPUs are known from runstates, which follow the switches that slices begin with: what is unknown there is what
+ * lies between a loss and the next switch. */
 static bool has_states(const struct item *item)
 {
     return KERNEL_LAYER(item->origin->layer);
 }
 
-int slice_cpus_put(struct slices *slices, const struct item *item)
+/* The next switch of ITEM's CPU ends what is open there and is not a span. */
+static int end_found(struct slices *slices, const struct item *item)
 {
-    const struct slice_class *class = slices->class;
     struct track *track;
 
-    slices->contradicted = NULL;
-    if (!has_states(item))
-        return 0;
-    if (unlikely(states_put(&slices->states, item, 1) < 0))
-        return -ENOMEM;
-    if (unlikely(slices->contradicted && slices->contradicted->cpu == item->cpu &&
-                 !class->is_switch))
-        return open_found(slices, slices->contradicted, item);
-    if (likely(!slices->has_found) || !class->is_switch || item->cpu == CPU_UNKNOWN)
+    if (likely(!slices->has_found) || !slices->class->is_switch || item->cpu == CPU_UNKNOWN)
         return 0;
     track = tracks_cpu(&slices->tracks, slices->group, item->cpu, TRACK_CPU);
     if (!track)
@@ -115,6 +96,23 @@ int slice_cpus_put(struct slices *slices, const struct item *item)
     if (track->n_open > 0 && !track->open[track->n_open - 1].span)
         slices->ending = track;
     return 0;
+}
+
+int slice_cpus_put(struct slices *slices, const struct item *item)
+{
+    const struct slice_class *class = slices->class;
+
+    slices->contradicted = NULL;
+    if (!has_states(item)) {
+        slices->group->has_switches |= class->is_switch;
+        return end_found(slices, item);
+    }
+    if (unlikely(states_put(&slices->states, item, 1) < 0))
+        return -ENOMEM;
+    if (unlikely(slices->contradicted && slices->contradicted->cpu == item->cpu &&
+                 !class->is_switch))
+        return open_found(slices, slices->contradicted, item);
+    return end_found(slices, item);
 }
 
 /* If it is known what CPU of the source I did only up to some time before the end of the trace, it is drawn as unknown from then
@@ -136,18 +134,73 @@ static int finish_cpu(struct slices *slices, unsigned i, unsigned cpu)
     if (!track)
         return -ENOMEM;
     if (until > states_begin(&slices->states, origin) || track->n_open > 0)
-        begin_unknown(slices, track, ns, "what came then is not in the trace");
+        slice_begin_unknown(slices, track, 0, ns, slice_not_in_trace);
     return 0;
+}
+
+/* The same for the CPUs of Xen, source END. */
+static void finish_xen(struct slices *slices, const struct source_end *end)
+{
+    const struct origin *origin = end->origin;
+    struct group *group = tracks_group(&slices->tracks, origin);
+    int64_t end_ns = clock_to_ns(&origin->clock, end->time);
+
+    for (unsigned cpu = 0; group && group->has_switches && cpu < group->n_cpus; cpu++) {
+        struct track *track = group->cpus[cpu * TRACK_CPU_KINDS];
+        bool is_known = track && (track->n_open == 0 || track->open[track->n_open - 1].span);
+        int64_t ns = !track || origin_is_recorded_to_end(origin) ? end_ns : track->seen;
+
+        if (is_known && ns != TIME_UNKNOWN && ns < slices->last)
+            slice_begin_unknown(slices, track, 0, ns, slice_not_in_trace);
+    }
 }
 
 int slice_cpus_finish(struct slices *slices)
 {
     int r = 0;
 
+    for (unsigned i = 0; i < slices->ends.n; i++) {
+        struct source_end end = source_ends_find(&slices->ends, slices->ends.items[i].origin);
+
+        if (!KERNEL_LAYER(end.origin->layer) && end.time != TIME_UNKNOWN)
+            finish_xen(slices, &end);
+    }
+
     for (unsigned i = 0; i < slices->states.n_sources; i++)
         for (unsigned cpu = 0; cpu < states_cpus(&slices->states, i) && r == 0; cpu++)
             if (states_events(&slices->states, i) & STATE_EVENT_SWITCH)
                 r = finish_cpu(slices, i, cpu);
+    return r;
+}
+
+/* TRACK of Xen, of a CPU, is unknown until its next switch. */
+static int open_unknown(struct slices *slices, struct track *track)
+{
+    struct open_slice *open;
+
+    slice_cut(slices, track, 0, slices->ns, slice_not_in_trace);
+    open = track_open(&slices->tracks, track);
+    if (!open)
+        return -ENOMEM;
+    slice_begin_unknown(slices, track, 1, slices->ns, NULL);
+    *open = (struct open_slice){0};
+    slices->has_found = true;
+    return 0;
+}
+
+int slice_cpus_follow_loss(struct slices *slices, const struct group *group,
+                           const struct item *loss)
+{
+    int r = 0;
+
+    if (has_states(loss) || !group->has_switches)
+        return 0;
+    for (unsigned cpu = 0; cpu < group->n_cpus && r == 0; cpu++) {
+        struct track *track = group->cpus[cpu * TRACK_CPU_KINDS];
+
+        if (track && (loss->cpu == CPU_UNKNOWN || loss->cpu == (int32_t)cpu))
+            r = open_unknown(slices, track);
+    }
     return r;
 }
 

@@ -12,5 +12,8 @@ void slice_cpus_init(struct slices *slices);
 int slice_cpus_put(struct slices *slices, const struct item *item);
 /* The same for a loss: what is unknown because of it is drawn as lost. */
 int slice_cpus_put_loss(struct slices *slices, const struct item *loss);
+/* After the slices that LOSS, of GROUP, ends: what a CPU of Xen runs is unknown. 0, -ENOMEM. */
+int slice_cpus_follow_loss(struct slices *slices, const struct group *group,
+                           const struct item *loss);
 /* At the end: draws what is unknown up to it. 0, -ENOMEM. */
 int slice_cpus_finish(struct slices *slices);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+const char slice_not_in_trace[] = "what came then is not in the trace";
 static const char ends_around[] = "what is around it ends";
 
 static void put(struct slices *slices, const struct slice *slice)
@@ -37,6 +38,21 @@ void slice_cut(struct slices *slices, struct track *track, unsigned n, int64_t n
 {
     while (track->n_open > n)
         end_top(slices, track, ns, NULL, why);
+}
+
+void slice_begin_unknown(struct slices *slices, struct track *track, unsigned n, int64_t ns,
+                         const char *why)
+{
+    static const char name[] = "unknown";
+    struct slice slice = {.kind = SLICE_BEGIN,
+                          .track = track,
+                          .name = name,
+                          .name_len = sizeof name - 1,
+                          .is_unknown = true};
+
+    slice_cut(slices, track, n, ns, why);
+    slice.ns = slice_step(track, ns);
+    put(slices, &slice);
 }
 
 /* The place of SPAN's slice among those on its track. */
@@ -236,6 +252,46 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     return 0;
 }
 
+/* Since when CPUs may have events that are not recorded: the one of DRAWN, or any, as a thread may have gone there. */
+static int64_t first_cpu_end(const struct drawn_span *drawn)
+{
+    const struct group *group = drawn->track->group;
+    int64_t first = INT64_MAX;
+
+    for (unsigned cpu = 0; cpu < group->n_cpus; cpu++) {
+        const struct track *track = group->cpus[cpu * TRACK_CPU_KINDS];
+
+        if (track && track->seen != TIME_UNKNOWN &&
+            (drawn->track->cpu == CPU_UNKNOWN || drawn->track->cpu == track->cpu))
+            first = MIN(first, track->seen);
+    }
+    return first;
+}
+
+/* Until when it is known that SPAN, which is open at the end of the trace, has not ended. */
+static int64_t known_until(const struct slices *slices, const struct span *span,
+                           const struct drawn_span *drawn, enum span_fate fate)
+{
+    struct source_end end = {.time = TIME_UNKNOWN};
+    int64_t until;
+
+    if (fate == SPAN_OPEN)
+        end = source_ends_find_open(&slices->ends, &slices->spans, span);
+    if (end.time == TIME_UNKNOWN)
+        return drawn->track->last;
+    until = clock_to_ns(&end.origin->clock, end.time);
+    return origin_is_recorded_to_end(drawn->origin) ? until : MIN(until, first_cpu_end(drawn));
+}
+
+static void finish_span(struct slices *slices, const struct span *span,
+                        const struct drawn_span *drawn, enum span_fate fate)
+{
+    int64_t until = known_until(slices, span, drawn, fate);
+
+    if (until < slices->last)
+        slice_begin_unknown(slices, drawn->track, find_place(drawn), until, slice_not_in_trace);
+}
+
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)
 {
     static const char *const texts[SPAN_FATES] = {
@@ -250,7 +306,9 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     if (!drawn)
         return;
     track = drawn->track;
-    if (track) {
+    if (track && slices->is_finishing) {
+        finish_span(slices, span, drawn, fate);
+    } else if (track) {
         unsigned place = find_place(drawn);
         struct pair *pair = track->open[place].pair;
 
@@ -274,6 +332,12 @@ int slice_spans_init(struct slices *slices)
                        slices->options.n_rules, &ops, slices);
 
     return r < 0 ? r : slice_classes_init(slices);
+}
+
+void slice_spans_finish(struct slices *slices)
+{
+    slices->is_finishing = true;
+    spans_finish(&slices->spans);
 }
 
 int slice_spans_put(struct slices *slices, const struct item *item)

@@ -32,5 +32,13 @@ static inline int64_t slice_step(struct track *track, int64_t ns)
     return track->last;
 }
 
+/* Why a slice is cut where the data end. */
+extern const char slice_not_in_trace[];
+
 /* Cuts the open slices of TRACK until N are left. */
 void slice_cut(struct slices *slices, struct track *track, unsigned n, int64_t ns, const char *why);
+/* Cuts them, and begins a slice `unknown` in their place. */
+void slice_begin_unknown(struct slices *slices, struct track *track, unsigned n, int64_t ns,
+                         const char *why);
+/* At the end: what is open may have ended after the end of the data that would show it, and is unknown from then on. */
+void slice_spans_finish(struct slices *slices);

@@ -42,6 +42,7 @@ void slices_done(struct slices *slices)
 {
     spans_done(&slices->spans);
     joins_done(&slices->flows);
+    source_ends_done(&slices->ends);
     states_done(&slices->states);
     tracks_done(&slices->tracks);
     text_done(&slices->name);
@@ -135,6 +136,19 @@ static void end_thread(struct slices *slices, const struct item *item)
         slice_cut(slices, thread->exits, 0, slices->ns, "the thread ends");
 }
 
+/* What comes after the last event of a CPU may not be recorded. */
+static int note_seen(struct slices *slices, const struct item *item)
+{
+    struct track *track = item->cpu != CPU_UNKNOWN
+                              ? tracks_cpu(&slices->tracks, slices->group, item->cpu, TRACK_CPU)
+                              : NULL;
+
+    if (!track)
+        return item->cpu != CPU_UNKNOWN ? -ENOMEM : 0;
+    track->seen = MAX(track->seen, slices->ns);
+    return 0;
+}
+
 static int put_event(struct slices *slices, const struct item *item)
 {
     struct group *group = tracks_group(&slices->tracks, item->origin);
@@ -150,6 +164,8 @@ static int put_event(struct slices *slices, const struct item *item)
     slices->class = class;
     slices->ns = ns_of(item, item->time);
     slices->last = MAX(slices->last, slices->ns);
+    if (unlikely(!origin_is_recorded_to_end(item->origin)) && note_seen(slices, item) < 0)
+        return -ENOMEM;
     r = slice_cpus_put(slices, item);
     if (unlikely(r == 0 && class->task >= 0 && class->comm >= 0))
         r = learn_name(slices, item);
@@ -181,7 +197,8 @@ static int put_loss(struct slices *slices, const struct item *item)
     slices->ns = ns;
     slices->last = MAX(slices->last, ns);
     if (slice_cpus_put_loss(slices, item) < 0 ||
-        slice_spans_put_loss(slices, group, item, since) < 0)
+        slice_spans_put_loss(slices, group, item, since) < 0 ||
+        slice_cpus_follow_loss(slices, group, item) < 0)
         return -ENOMEM;
     track = item->cpu == CPU_UNKNOWN
                 ? tracks_single(&slices->tracks, group, TRACK_LOST)
@@ -208,6 +225,8 @@ static int put_loss(struct slices *slices, const struct item *item)
 
 int slices_put(struct slices *slices, const struct item *items, unsigned n)
 {
+    if (unlikely(source_ends_put(&slices->ends, items, n) < 0))
+        return -ENOMEM;
     for (unsigned i = 0; i < n; i++) {
         int r = likely(items[i].kind == ITEM_EVENT) ? put_event(slices, &items[i])
                                                     : put_loss(slices, &items[i]);
@@ -226,5 +245,8 @@ int slices_begin_loss(struct slices *slices, const struct item *item)
 
 int slices_finish(struct slices *slices)
 {
-    return slice_cpus_finish(slices);
+    int r = slice_cpus_finish(slices);
+
+    slice_spans_finish(slices);
+    return r;
 }

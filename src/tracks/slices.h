@@ -5,17 +5,18 @@
  * they are begin and end; all others are instants. Every event is in just one mark, with its fields.
  *
  * Nothing is made up. A slice whose end is not in the trace is cut, and says why: where events were lost, as
- * its end may have been among them; where the same begins once more; where something around it ends. Slices
- * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
+ * its end may have been among them; where the same begins once more; where something around it ends. A slice that is open
+ * when the data end that would show its end is cut there, and a slice `unknown` follows. Others that are open at the end of
+ * the trace stay open. An end whose begin is not there is an instant.
  *
  * Where a CPU runs another thread than its switches say (T2 in analysis/states/states.h), there is a slice `unknown` since it
- * was last seen to run what they say; so there is on a kernel's CPU after a loss, until it is known to run something again
- * (T9). If the trace goes on after the time up to which it is known what the CPU did (states_cpu_known_until()), a slice `unknown`
- * begins there, and stays open. Elsewhere, a CPU on which nothing is drawn was idle; on Xen also one where events were lost since
- * the last switch.
+ * was last seen to run what they say; so there is after a loss, until it is known to run something again (T9); on Xen, until the
+ * next switch. If the trace goes on after the time up to which it is known what the CPU did (states_cpu_known_until()), a slice `unknown`
+ * begins there, and stays open. Elsewhere, a CPU on which nothing is drawn was idle.
  *
  * Within a track slices nest, and do not step back in time. */
 
+#include "analysis/coverage/source_ends.h"
 #include "analysis/requests/joins.h"
 #include "analysis/spans/spans.h"
 #include "analysis/states/states.h"
@@ -41,6 +42,7 @@ struct slice {
         *cut;      /* why a slice ends that no event ends; NULL: an event does, or the next slice */
     uint64_t flow; /* a slice that begins: the number of its flow to or from another; 0: none */
     bool flow_joins; /* the other slice of the flow has begun before */
+    bool is_unknown; /* a slice that begins: it stands for what is not known */
     int64_t value;   /* SLICE_COUNTER */
 };
 
@@ -82,7 +84,9 @@ struct slices {
     struct drawn_span *free_spans;
     bool has_found; /* a CPU was found to run a task without a switch to it */
     bool in_loss;   /* unknown states are drawn as lost */
-    int64_t last;   /* the latest time of an item of any source, ns */
+    bool is_finishing;
+    struct source_ends ends;
+    int64_t last; /* the latest time of an item of any source, ns */
     /* Of the item that is put: */
     int64_t ns; /* of the last one, where it has none */
     struct group *group;

@@ -11,7 +11,6 @@
 #include "event/catalogue.h"
 #include "tracks/counters.h"
 
-#define CPU_KINDS 4
 /* More are one that is not known: the number is a damaged one. */
 #define CPUS_MAX TRACKS_MAX
 #define NAME_MAX_LEN 128
@@ -55,7 +54,7 @@ static struct track *make(struct tracks *tracks, struct group *group, const stru
     return announce(tracks, track) < 0 ? NULL : track;
 }
 
-#define NOWHERE .cpu = CPU_UNKNOWN, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN
+#define NOWHERE .cpu = CPU_UNKNOWN, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN, .seen = TIME_UNKNOWN
 
 static const char *layer_title(enum layer layer)
 {
@@ -140,11 +139,11 @@ static int grow_cpus(struct group *group, unsigned cpu)
 
     if (cpu < group->n_cpus)
         return 0;
-    bigger = realloc(group->cpus, (size_t)n * CPU_KINDS * sizeof *bigger);
+    bigger = realloc(group->cpus, (size_t)n * TRACK_CPU_KINDS * sizeof *bigger);
     if (!bigger)
         return -ENOMEM;
-    memset(bigger + (size_t)group->n_cpus * CPU_KINDS, 0,
-           (size_t)(n - group->n_cpus) * CPU_KINDS * sizeof *bigger);
+    memset(bigger + (size_t)group->n_cpus * TRACK_CPU_KINDS, 0,
+           (size_t)(n - group->n_cpus) * TRACK_CPU_KINDS * sizeof *bigger);
     group->cpus = bigger;
     group->n_cpus = n;
     return 0;
@@ -167,7 +166,7 @@ static _cold_ struct track *make_cpu(struct tracks *tracks, struct group *group,
     like.cpu = cpu;
     like.rank = kind == TRACK_CPU ? RANK_CPUS + cpu : (int)kind;
     snprintf(name, sizeof name, "CPU %" PRId32 "%s", cpu, names[kind - TRACK_CPU]);
-    return group->cpus[(unsigned)cpu * CPU_KINDS + (kind - TRACK_CPU)] =
+    return group->cpus[(unsigned)cpu * TRACK_CPU_KINDS + (kind - TRACK_CPU)] =
                make(tracks, group, &like, name);
 }
 
@@ -175,7 +174,7 @@ struct track *tracks_cpu(struct tracks *tracks, struct group *group, int32_t cpu
                          enum track_kind kind)
 {
     if (likely((uint32_t)cpu < group->n_cpus)) {
-        struct track *track = group->cpus[(unsigned)cpu * CPU_KINDS + (kind - TRACK_CPU)];
+        struct track *track = group->cpus[(unsigned)cpu * TRACK_CPU_KINDS + (kind - TRACK_CPU)];
 
         if (likely(track != NULL))
             return track;

@@ -26,6 +26,9 @@ enum track_kind {
     TRACK_COUNTER,
 };
 
+/* From TRACK_CPU on. */
+#define TRACK_CPU_KINDS 4
+
 struct counter_rule;
 struct drawn_span;
 struct group;
@@ -54,7 +57,10 @@ struct track {
     int32_t pid;          /* or PID_UNKNOWN */
     int32_t vcpu;         /* or VCPU_UNKNOWN */
     int64_t last;         /* when a slice last began or ended, ns */
-    struct track *exits;  /* TRACK_THREAD: below it; NULL: not made yet */
+    int64_t
+        seen; /* TRACK_CPU: its last event, ns, if events may be missing after it (origin_is_recorded_to_end());
+                           * TIME_UNKNOWN */
+    struct track *exits; /* TRACK_THREAD: below it; NULL: not made yet */
     unsigned n_open, open_room;
     struct open_slice *open; /* innermost last; track_open() */
     struct track *next;      /* of the same group */
@@ -75,11 +81,12 @@ struct group {
     enum layer layer;
     struct track track;
     struct track *tracks; /* all others, newest first */
-    struct track **cpus;  /* four for each CPU: kinds from TRACK_CPU on; NULL: not made yet */
+    struct track **cpus;  /* TRACK_CPU_KINDS for each CPU; NULL: not made yet */
     unsigned n_cpus;
     struct map vcpus;
     struct map threads; /* by pid; those of pid 0 by CPU */
     struct map names;   /* of threads that have no track yet, by pid */
+    bool has_switches;  /* of Xen: it tells what runs on CPUs */
     unsigned n_vcpus, n_threads, n_names, n_counters;
     struct map counters;
     struct map named_counters;

@@ -87,6 +87,7 @@ static const struct field switch_fields[] = {
 /* Of a tracer that does not say what ran before. */
 #define SWITCH_FIELDS_ALONE 2
 static const struct field number_fields[] = {NUMBER("state", 0), NUMBER("cpu_id", 1)};
+static const struct field xen_fields[] = {NUMBER("dom", 0), NUMBER("unit", 1)};
 static const struct field leave_fields[] = {NUMBER("prev_pid", 0), NUMBER("prev_state", 1)};
 static const struct field vector_fields[] = {NUMBER("vector", 0)};
 static const struct field syscall_fields[] = {NUMBER("__syscall_nr", 0)};
@@ -102,6 +103,7 @@ struct world {
     struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
     struct event_class *full, *enter, *leave, *raw_enter, *raw_leave, *gone, *left, *frequency;
     struct event_class *walk, *walk_done, *walk_end, *vmexit, *vmentry;
+    struct event_class *xen_switch;
     struct event_class *work, *work_begin, *work_end;
     struct event_class *io_start, *io_done, *command, *command_done;
     struct slices_options options;
@@ -162,6 +164,7 @@ static int setup(void **state)
     ADD(work_end, vmm, NULL, "work_end", number_fields);
     ADD(vmexit, xen, NULL, "vmexit", number_fields);
     ADD(vmentry, xen, NULL, "vmentry", number_fields);
+    ADD(xen_switch, xen, NULL, "switch_infnext", xen_fields);
     ADD(leave, guest, "syscalls", "sys_exit_read", syscall_fields);
     ADD(gone, guest, "sched", "sched_process_exit", number_fields);
     ADD(left, guest, "sched", "sched_switch", leave_fields);
@@ -496,6 +499,89 @@ static void test_source_is_live(void **state)
               "B CPU 1 2 b\n"
               "E CPU 0 1 (what came then is not in the trace)\n"
               "B CPU 0 1 unknown\n");
+}
+
+/* What is open when its source's data end is unknown from then on; what has ended is not. */
+static void test_source_ends_within(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->enter, 1, 0, 7, WORDS(0));
+    emit(w, w->irq, 2, 0, 7, WORDS(0));
+    emit(w, w->issue, 3, 0, 7, WORDS(8, 100, 16, letters("W")));
+    emit(w, w->vmexit, 4, CPU_UNKNOWN, PID_UNKNOWN, WORDS(0));
+    emit(w, w->walk, 9, CPU_UNKNOWN, PID_UNKNOWN, WORDS(0));
+    assert_int_equal(slices_finish(&w->record.slices), 0);
+    expect(w, "B thread 7 1 read\n"
+              "B CPU 0 interrupts 2 timer\n"
+              "B block 1 3 block W ->1\n"
+              "i events 4\n"
+              "B walk 1 9 walk\n"
+              "E thread 7 3 (what came then is not in the trace)\n"
+              "B thread 7 3 unknown\n"
+              "E CPU 0 interrupts 3 (what came then is not in the trace)\n"
+              "B CPU 0 interrupts 3 unknown\n"
+              "E block 1 3 (what came then is not in the trace)\n"
+              "B block 1 3 unknown\n");
+}
+
+/* Of a source that is being recorded, its own CPU's data end an interrupt, and a thread may have gone to any CPU. */
+static void test_live_source_within(void **state)
+{
+    struct world *w = *state;
+
+    w->guest->is_live = true;
+    emit(w, w->enter, 1, 0, 7, WORDS(0));
+    emit(w, w->irq, 2, 0, 7, WORDS(0));
+    emit(w, w->irq, 3, 1, 8, WORDS(0));
+    emit(w, w->frequency, 4, 0, 0, WORDS(2400000, 1));
+    emit(w, w->frequency, 9, 1, 0, WORDS(2400000, 1));
+    w->record.len = 0;
+    assert_int_equal(slices_finish(&w->record.slices), 0);
+    expect(w, "E thread 7 4 (what came then is not in the trace)\n"
+              "B thread 7 4 unknown\n"
+              "E CPU 0 interrupts 4 (what came then is not in the trace)\n"
+              "B CPU 0 interrupts 4 unknown\n");
+}
+
+/* CPUs of Xen: after a loss, and where the data end, it is unknown what they run, also if they were idle. */
+static void test_xen(void **state)
+{
+    struct item loss = {.kind = ITEM_LOSS,
+                        .time = 6,
+                        .since = 5,
+                        .lost = 5,
+                        .cpu = 0,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+    struct world *w = *state;
+
+    w->xen->known_until = 8;
+    loss.origin = w->xen;
+    emit(w, w->xen_switch, 1, 0, PID_UNKNOWN, WORDS(1, 0));
+    emit(w, w->xen_switch, 2, 1, PID_UNKNOWN, WORDS(32767, 1));
+    assert_int_equal(slices_put(&w->record.slices, &loss, 1), 0);
+    emit(w, w->xen_switch, 7, 0, PID_UNKNOWN, WORDS(32767, 0));
+    loss.cpu = 1;
+    loss.time = loss.since = 7;
+    loss.is_open = true;
+    assert_int_equal(slices_put(&w->record.slices, &loss, 1), 0);
+    emit(w, w->xen_switch, 8, 0, PID_UNKNOWN, WORDS(1, 0));
+    emit(w, w->walk, 9, CPU_UNKNOWN, PID_UNKNOWN, WORDS(0));
+    assert_int_equal(slices_finish(&w->record.slices), 0);
+    expect(w, "B CPU 0 1 d1v0\n"
+              "i CPU 1 events 2\n"
+              "E CPU 0 5 (events were lost)\n"
+              "B CPU 0 6 unknown\n"
+              "B CPU 0 lost 5 lost\n"
+              "E CPU 0 lost 6\n"
+              "E CPU 0 7\n"
+              "B CPU 1 7 unknown\n"
+              "B CPU 1 lost 7 lost\n"
+              "B CPU 0 8 d1v0\n"
+              "B walk 1 9 walk\n"
+              "E CPU 0 8 (what came then is not in the trace)\n"
+              "B CPU 0 8 unknown\n");
 }
 
 static void test_threads(void **state)
@@ -861,6 +947,9 @@ int main(void)
         TEST(test_cut),
         TEST(test_source_ends_first),
         TEST(test_source_is_live),
+        TEST(test_source_ends_within),
+        TEST(test_live_source_within),
+        TEST(test_xen),
         TEST(test_broken_switches),
         TEST(test_missing_switch),
         TEST(test_threads),
