@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/macro.h"
 #include "cli/options.h"
@@ -48,7 +49,8 @@ int main(void)
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
         printf("verb\t%s\n", commands[i]->name);
         for (const struct option_group *group = commands[i]->groups; group->title; group++) {
-            printf("group\t%s\t%s\n", group->title, text(group->page));
+            if (group == commands[i]->groups || strcmp(group->title, group[-1].title) != 0)
+                printf("group\t%s\t%s\n", group->title, text(group->page));
             for (const struct cli_option *option = group->options; option->kind != OPTION_END;
                  option++)
                 if (option->help && option->kind != OPTION_RENAMED)

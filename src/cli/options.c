@@ -402,7 +402,8 @@ static void put_help(const struct command *command, FILE *out)
     fprintf(out, "Usage: strata %s [OPTION...]%s%s\n\n%s\n", command->name,
             *command->operands ? " " : "", command->operands, command->about);
     for (const struct option_group *group = command->groups; group->title; group++) {
-        fprintf(out, "\n%s:\n", group->title);
+        if (group == command->groups || strcmp(group->title, group[-1].title) != 0)
+            fprintf(out, "\n%s:\n", group->title);
         for (const struct cli_option *option = group->options; option->kind != OPTION_END; option++)
             if (option->help)
                 help_option(option, out);

@@ -47,7 +47,8 @@ struct cli_option {
 
 /* Options that several commands share are a group, whose structure is a member of the command's. */
 struct option_group {
-    const char *title; /* NULL: after the last one */
+    const char *
+        title; /* NULL: after the last one. Groups with the same title, one after the other, are shown as one */
     const struct cli_option *options;
     size_t offset;    /* of the group's structure in the command's */
     const char *page; /* NULL, or sentences that the manual page has above the options */

@@ -37,6 +37,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "tracedir/manifest.h"
 
 struct recorder;
@@ -91,6 +92,15 @@ struct recorder_stats {
     uint64_t bytes, events, lost;
 };
 
+/* What was recorded, for people: lines, each with its newline. */
+struct recorder_summary {
+    const char *dir; /* set before: the recording's directory */
+    bool is_only;    /* set before: the recording has no other recorder */
+    struct text result;
+    struct text notes; /* what is missing in it, and why */
+    bool has_losses;
+};
+
 struct recorder_ops {
     int (*start)(struct recorder *recorder, struct error *error);
     /* True when the next recorder may be started. NULL: always true. A recorder that fails before it is ready is treated as if
@@ -112,6 +122,8 @@ struct recorder_ops {
                    struct recorder_sources *ret);
     /* NULL: not counted. */
     void (*stats)(const struct recorder *recorder, struct recorder_stats *ret);
+    /* Called after finish(). The caller frees both texts; a text keeps its own error. NULL: who made the recorder knows what to print. */
+    void (*summarize)(const struct recorder *recorder, struct recorder_summary *summary);
     /* NULL: start() makes nothing. */
     void (*discard)(struct recorder *recorder);
     void (*free)(struct recorder *recorder);

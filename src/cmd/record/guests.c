@@ -68,7 +68,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 
 int record_guests_add(struct record_run *run)
 {
-    bool is_primary = run->subject.kind == RECORD_BESIDE && !record_plan_has_buffers(run->plan);
+    bool is_primary =
+        run->subject.kind == RECORD_BESIDE && plan_recorders_n(run->plan->recorders) == 0;
     int status = EXIT_SUCCESS;
 
     for (unsigned i = 0; status == EXIT_SUCCESS && i < plan_guest_list_n(run->guests); i++) {

@@ -12,6 +12,10 @@
 
 int record_run_failed(const struct record_plan *plan, struct error *error, int r)
 {
+    if (r == -RECORD_MISUSE && *error->path) {
+        cli_print_error(error);
+        return EXIT_USAGE;
+    }
     if (r == -RECORD_MISUSE)
         return cli_usage_error(plan->verb, "%s", error->what);
     return cli_print_failure(error, r);
@@ -30,6 +34,25 @@ int record_run_add(struct record_run *run, const struct record_item *item)
     if (item->free)
         item->free(item->userdata);
     return cli_no_memory();
+}
+
+int record_others_add(struct record_run *run)
+{
+    const struct plan_recorder *other = run->plan->recorders;
+    int status = EXIT_SUCCESS;
+
+    for (; other && other->type && status == EXIT_SUCCESS; other++) {
+        unsigned n = other->type->count(other->options);
+
+        for (unsigned i = 0; i < n && status == EXIT_SUCCESS; i++) {
+            struct record_item item = {0};
+            struct error error = {0};
+            int r = other->type->make(other->options, run->plan, i, &item.recorder, &error);
+
+            status = r < 0 ? record_run_failed(run->plan, &error, r) : record_run_add(run, &item);
+        }
+    }
+    return status;
 }
 
 bool record_run_is_void(const struct record_run *run)

@@ -199,7 +199,8 @@ int record_host_add(struct record_run *run)
         free_host(host);
         return record_run_failed(plan, &error, r);
     }
-    item.recorder->is_optional = run->about->goes_on || run->guests || plan->xen;
+    item.recorder->is_optional =
+        run->about->goes_on || run->guests || plan_recorders_n(plan->recorders) > 0;
     item.userdata = host;
     return record_run_add(run, &item);
 }

@@ -84,7 +84,7 @@ const struct cli_option record_common_options[] = {
      .page =
          "The exit status is then 1. A QEMU or program that was started is stopped as by --time."},
     {OPTION_PARSED, 0, "buffer-size", "SIZE", "set the size of each CPU's trace buffer",
-     offsetof(struct record_plan, buffers.buffer_size), NULL, size_parse,
+     offsetof(struct record_plan, buffer_size), NULL, size_parse,
      .default_text = "4M for kernels, 128K for Xen",
      .page =
          "Xen allocates its buffers once per boot, in pages of 4096 bytes, for the first recording "
@@ -202,41 +202,5 @@ const struct cli_option record_guest_options[] = {
              "files trace_clock, saved_cmdlines and printk_formats as well."},
     {OPTION_RENAMED, 0, "kallsyms", "--kernel-symbols"},
     {OPTION_RENAMED, 0, "filter", "--event='EVENT{CONDITION}'"},
-    {OPTION_END},
-};
-
-#undef MEMBER
-#define MEMBER(m) offsetof(struct plan_buffers, m)
-
-#define WITH_BUFFERS "--xen or --percpu"
-
-const struct cli_option record_buffers_options[] = {
-    {OPTION_STRINGS, 0, "trace-events", "FILE",
-     "read declarations of additional events; the trace gets a copy", MEMBER(tables),
-     .page = "They are of class guest, or of a modified Xen (strata-xen-events(5)). --event "
-             "accepts their "
-             "names.",
-     .requires = WITH_BUFFERS},
-    {OPTION_STRING, 0, "cpu", "LIST", "record these CPUs: 0,2-5,7-", MEMBER(cpus),
-     .default_text = "all", .page = "A CPU mask that another program left in Xen is ignored.",
-     .requires = WITH_BUFFERS},
-    {OPTION_PARSED, 0, "keep-in-memory", "SIZE",
-     "keep the last SIZE in memory and write it at the end", MEMBER(memory), NULL, size_parse,
-     .requires = WITH_BUFFERS, .excludes = "--flight"},
-    {OPTION_NUMBER, 0, "poll", "MS", "read the buffers every MS milliseconds", MEMBER(poll),
-     .default_text = "100",
-     .page =
-         "They are read once a second while no records arrive, and at once if one is half full."},
-    {OPTION_FLAG, 0, "include-old", NULL, "also record what is in the buffers already",
-     MEMBER(backlog), .page = "With 'tbuf_size=' on Xen's command line, this is the boot.",
-     .requires = WITH_BUFFERS},
-    {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen through its libxenctrl", MEMBER(libxenctrl),
-     .page = "This is the default if Xen's control interface is newer than the known versions. "
-             "libxenctrl "
-             "does not report the event mask, so at the end all events are selected.",
-     .requires = "--xen"},
-    {OPTION_FLAG, 0, "leave-enabled", NULL, "leave tracing on at the end, with these masks",
-     MEMBER(leave_on), .requires = WITH_BUFFERS},
-    {OPTION_RENAMED, 0, "flight-recorder", "--keep-in-memory"},
     {OPTION_END},
 };

@@ -9,25 +9,25 @@
 #include "cmd/record/record.h"
 #include "cmd/record/run.h"
 #include "record/plan/conditions.h"
+#include "record/xen/options.h"
+#include "record/xen/recorder_types.h"
 
 struct record_options {
     struct record_plan plan;
     struct record_config_options config;
+    /* Of the recorders that any recording can have. */
+    struct buffers_options buffers;
 };
 
-static const struct cli_option where[] = {
+static const struct cli_option processes[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "record a running QEMU, monitor or program",
      offsetof(struct record_plan, attach)},
     {OPTION_STRINGS, 0, "libvirt", "DOMAIN", "record a domain of libvirt: its name, UUID or number",
      offsetof(struct record_plan, domains), .excludes = "--attach"},
-    {OPTION_FLAG, 0, "xen", NULL, "record the Xen of this machine, as root in dom0",
-     offsetof(struct record_plan, xen)},
-    {OPTION_STRINGS, 0, "percpu", "NAME", "record per-CPU buffers of a program",
-     offsetof(struct record_plan, buffers.names),
-     .page =
-         "NAME is a file; without a '/', an object of shm_open(3), in /dev/shm. If the file is "
-         "missing, the recorder waits for it, 10 seconds or until --time. Several buffers share "
-         "the other options."},
+    {OPTION_END},
+};
+
+static const struct cli_option kernels[] = {
     {OPTION_MAYBE, 0, "guest", "[NAME=]ENDPOINT",
      "record a guest's kernel, by strata-agent; without ENDPOINT: the guest of the recorded QEMU",
      offsetof(struct record_plan, guests.words),
@@ -105,7 +105,9 @@ static const struct cli_option attach_options[] = {
 };
 
 static const struct option_group groups[] = {
-    {"What to record", where, 0},
+    {"What to record", processes, 0},
+    {"What to record", buffers_choice_options, offsetof(struct record_options, buffers)},
+    {"What to record", kernels, 0},
     {"Which events", event_options, 0},
     {"Options", record_common_options, 0},
     {"Live output, of guests and the kernel of the host", record_live_options,
@@ -117,7 +119,7 @@ static const struct option_group groups[] = {
     {"Configuration", record_config_options, offsetof(struct record_options, config)},
     {"With a command after --", vm_options, 0},
     {"With --guest=ENDPOINT", record_guest_options, offsetof(struct record_plan, guests)},
-    {"With --xen and --percpu", record_buffers_options, offsetof(struct record_plan, buffers)},
+    {"With --xen and --percpu", buffers_options, offsetof(struct record_options, buffers)},
     {"With --libvirt and --attach", libvirt_options, 0},
     {"With --attach", attach_options, 0},
     {NULL},
@@ -179,11 +181,21 @@ static int run(struct record_options *options, const struct record_config *confi
 
 int cmd_record(int argc, char **argv)
 {
-    struct record_options options = {.plan = RECORD_PLAN_DEFAULT};
+    struct record_options options = {
+        .plan = RECORD_PLAN_DEFAULT,
+        .buffers = BUFFERS_OPTIONS_DEFAULT,
+    };
+    /* In the order in which they are started. */
+    const struct plan_recorder recorders[] = {
+        {&xen_recorder_type, &options.buffers},
+        {&percpu_recorder_type, &options.buffers},
+        {NULL},
+    };
     struct record_config config;
     int status = EXIT_FAILURE;
     int n;
 
+    options.plan.recorders = recorders;
     if (record_config_read(&record_command, argc, argv, &options, &config, &status) &&
         options_parse_beside(&record_command, config.given, config.n_given, argc, argv, &options,
                              &n, &status))

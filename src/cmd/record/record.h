@@ -9,5 +9,5 @@
 /* Of struct record_plan: what all that is recorded has in common. */
 extern const struct cli_option record_common_options[];
 /* Of its members of these types. */
-extern const struct cli_option record_buffers_options[], record_guest_options[],
-    record_live_options[], record_metrics_options[], record_triggers_options[];
+extern const struct cli_option record_guest_options[], record_live_options[],
+    record_metrics_options[], record_triggers_options[];

@@ -97,9 +97,45 @@ static int add_all(struct record_run *run, bool has_dir)
     return status;
 }
 
+static void print_lines(const struct text *text, FILE *out)
+{
+    const char *end;
+
+    for (const char *line = text->start; line < text->next; line = end + 1) {
+        end = memchr(line, '\n', (size_t)(text->next - line));
+        if (out == stderr)
+            cli_message("%.*s", (int)(end - line), line);
+        else
+            output_line(out, "%.*s", (int)(end - line), line);
+    }
+}
+
+static int sum_up_by_itself(const struct record_run *run, const struct record_item *item)
+{
+    struct recorder_summary summary = {
+        .dir = run->dir,
+        .is_only = run->n == 1,
+        .result = TEXT_IN_MEMORY,
+        .notes = TEXT_IN_MEMORY,
+    };
+    int status;
+
+    item->recorder->ops->summarize(item->recorder, &summary);
+    status = summary.result.error || summary.notes.error ? cli_no_memory()
+             : run->plan->strict && summary.has_losses   ? EXIT_LOSSES
+                                                         : EXIT_SUCCESS;
+    if (status != EXIT_FAILURE) {
+        print_lines(&summary.result, stdout);
+        print_lines(&summary.notes, stderr);
+    }
+    text_done(&summary.result);
+    text_done(&summary.notes);
+    return status;
+}
+
 static int sum_up_item(const struct record_run *run, const struct record_item *item)
 {
-    int status = item->sum_up(run, item);
+    int status = item->sum_up ? item->sum_up(run, item) : sum_up_by_itself(run, item);
 
     return item->recorder->error.code < 0 ? EXIT_FAILURE : status;
 }
@@ -259,7 +295,10 @@ static const struct record_about *const abouts[] = {
 
 /* What is recorded beside these, in the order in which it is started. */
 static int (*const besides[])(struct record_run *run) = {
-    record_live_add, record_host_add, record_guests_add, record_xen_add, record_percpu_add,
+    record_live_add,
+    record_host_add,
+    record_guests_add,
+    record_others_add,
 };
 
 /* Where the trace goes: what was given, or a name made of this moment, into BUF. NULL: nowhere. */
@@ -337,6 +376,7 @@ int record_run(struct record_plan *plan)
         .runtime = getenv("XDG_RUNTIME_DIR"),
         .trace = getenv("STRATA_TRACE"),
         .passes = output_locale(),
+        .report = cmd_print_report,
     };
     if (plan->kind == RECORD_LIBVIRT || plan->kind == RECORD_ATTACHED)
         plan->libvirt_uri = cmd_libvirt_uri(plan->libvirt_uri);

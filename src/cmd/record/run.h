@@ -15,7 +15,7 @@ struct record_run;
 
 struct record_item {
     struct recorder *recorder;
-    /* Prints what came of it. An exit status. */
+    /* Prints what came of it. An exit status. NULL: what recorder_ops.summarize says is printed. */
     int (*sum_up)(const struct record_run *run, const struct record_item *item);
     /* Whether it has ended with nothing that is worth a recording; NULL: never. */
     bool (*is_void)(const struct record_item *item);
@@ -80,9 +80,8 @@ int record_live_add(struct record_run *run);
 /* This machine's kernel. */
 int record_host_add(struct record_run *run);
 int record_guests_add(struct record_run *run);
-/* Of Xen, and of programs. */
-int record_xen_add(struct record_run *run);
-int record_percpu_add(struct record_run *run);
+/* Those of plan->recorders. */
+int record_others_add(struct record_run *run);
 
 /* Where the stream of what is printed is: of this machine's kernel, or of guest I. NULL: nothing is printed. */
 int *record_live_host_stream(const struct record_run *run);

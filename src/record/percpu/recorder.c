@@ -474,6 +474,27 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
         .bytes = totals.bytes, .events = totals.records, .lost = totals.lost};
 }
 
+static void summarize(const struct recorder *recorder, struct recorder_summary *summary)
+{
+    struct buffer_drain_totals totals = buffers_recorder_totals(recorder);
+    char size[16];
+
+    text_printf(&summary->result, "%" PRIu64 " events written to %s%s%s (%s)\n", totals.records,
+                summary->dir, summary->is_only ? "" : "/", summary->is_only ? "" : recorder->name,
+                bytes_text(size, sizeof size, totals.bytes));
+    if (totals.left_out)
+        text_printf(&summary->notes,
+                    "  %" PRIu64 " events that were not asked for were discarded (the event mask "
+                    "is coarser)\n",
+                    totals.left_out);
+    if (totals.dropped)
+        text_printf(&summary->notes,
+                    "  older ones, %" PRIu64 " windows, are not in it: --keep-in-memory has no "
+                    "room for them\n",
+                    totals.dropped);
+    summary->has_losses = totals.lost > 0 || recorder->has_lost_uncounted;
+}
+
 static void free_recorder(struct recorder *recorder)
 {
     struct buffers_recorder *self = self_of(recorder);
@@ -482,6 +503,8 @@ static void free_recorder(struct recorder *recorder)
     buffer_drain_free(self->drain);
     buffers_free(self->buffers);
     arena_done(&self->arena);
+    if (self->settings.free_userdata)
+        self->settings.free_userdata(self->settings.userdata);
     free(self);
 }
 
@@ -494,6 +517,7 @@ static const struct recorder_ops ops = {
     .finish = finish,
     .sources = sources,
     .stats = stats,
+    .summarize = summarize,
     .discard = discard,
     .free = free_recorder,
 };

@@ -14,7 +14,7 @@
 #include "record/percpu/buffer_drain.h"
 #include "record/recorder.h"
 
-/* All borrowed, for as long as the recorder is there. */
+/* Borrowed for as long as the recorder is there, unless `userdata` has it. */
 struct buffers_recorder_settings {
     const char *name; /* of the source, unique in the recording */
     struct trace_buffers_settings buffers;
@@ -27,9 +27,11 @@ struct buffers_recorder_settings {
     const char *more_room;
     int fd;           /* for a recording without a directory: where the records go, and … */
     const char *path; /* … its name for messages */
+    void *userdata;   /* freed with the recorder by … */
+    void (*free_userdata)(void *userdata); /* … or NULL */
 };
 
-/* Takes ownership of BUFFERS, which are open and have not begun, also on failure. -ENOMEM. */
+/* Takes ownership of BUFFERS, which are open and have not begun, also on failure. -ENOMEM: `userdata` is still the caller's. */
 int buffers_recorder_new(struct trace_buffers *buffers,
                          const struct buffers_recorder_settings *settings, struct recorder **ret);
 /* What came of it, after it has started. */

@@ -24,7 +24,8 @@ static int add_unnamed(struct record_plan *plan, const struct event_pattern *pat
                        const char *word, struct error *error)
 {
     struct plan_events *chosen = &plan->chosen;
-    bool has_process = plan->kind != RECORD_BESIDE, has_buffers = record_plan_has_buffers(plan);
+    bool has_process = plan->kind != RECORD_BESIDE,
+         has_buffers = plan_recorders_layers(plan->recorders) != 0;
     bool has_guests = plan_guests_are_given(&plan->guests);
     const char *condition = pattern->condition ? pattern->condition : "";
     int r = 0;
@@ -49,6 +50,7 @@ static int add_pattern(struct record_plan *plan, const struct event_pattern *pat
     struct plan_events *chosen = &plan->chosen;
     const char *condition = pattern->condition ? pattern->condition : "";
     bool has_process = plan->kind != RECORD_BESIDE;
+    unsigned layers = plan_recorders_layers(plan->recorders);
 
     switch (pattern->layers) {
     case 1u << LAYER_GUEST:
@@ -57,12 +59,12 @@ static int add_pattern(struct record_plan *plan, const struct event_pattern *pat
         return add(&chosen->guest, pattern->name, condition);
     case 1u << LAYER_HOST: plan->host = true; return add(&chosen->host, pattern->name, condition);
     case 1u << LAYER_HYPERVISOR:
-        if (!plan->xen)
+        if (!(layers & pattern->layers))
             return record_misuse(error, "--event='%s' requires --xen", word);
         return add(&chosen->buffers, pattern->name, condition);
     case 1u << LAYER_VMM:
     case 1u << LAYER_PROGRAM:
-        if (!has_process && pattern->layers == 1u << LAYER_PROGRAM && plan->buffers.names.n > 0)
+        if (!has_process && (layers & pattern->layers))
             return add(&chosen->buffers, pattern->name, condition);
         if (!has_process)
             return record_misuse(error, "--event='%s' requires '-- COMMAND', --attach or --libvirt",

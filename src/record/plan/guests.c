@@ -224,7 +224,7 @@ static int make_trace(const struct record_plan *plan, struct guest_list *guests,
 {
     const struct plan_guests *g = &plan->guests;
     struct trace_config *trace = &guests->trace;
-    uint64_t buffer = plan->buffers.buffer_size ? plan->buffers.buffer_size : PLAN_KERNEL_BUFFER;
+    uint64_t buffer = plan->buffer_size ? plan->buffer_size : PLAN_KERNEL_BUFFER;
     int r = 0;
 
     if (g->keep > UINT32_MAX || buffer >> 10 > UINT32_MAX || g->queue >> 10 > UINT32_MAX)

@@ -79,7 +79,7 @@ int plan_kernel_events(const struct record_plan *plan, bool is_host, struct gues
 
 int plan_kernel_make(const struct record_plan *plan, bool is_host, struct plan_kernel *ret)
 {
-    uint64_t buffer_size = plan->buffers.buffer_size;
+    uint64_t buffer_size = plan->buffer_size;
     struct plan_kernel kernel = {0};
     uint32_t n;
     int r = plan_kernel_events(plan, is_host, &kernel.items, &n);

@@ -8,14 +8,8 @@
 #include "base/clock_ns.h"
 
 #define FLIGHT_MAX_SIZE ((uint64_t)1 << 60)
-#define BUFFERS_MIN_FREE ((uint64_t)64 << 20)
 /* Kernels hold their events for 5 s at most. */
 #define HOLD_MIN_NS (20 * NSEC_PER_SEC)
-
-bool record_plan_has_buffers(const struct record_plan *plan)
-{
-    return plan->xen || plan->buffers.names.n > 0;
-}
 
 bool record_plan_has_flight(const struct record_plan *plan)
 {
@@ -31,7 +25,7 @@ uint64_t record_plan_min_free(const struct record_plan *plan)
 {
     if (plan->min_free != RECORD_MIN_FREE_DEFAULT)
         return plan->min_free;
-    return record_plan_has_buffers(plan) ? BUFFERS_MIN_FREE : 0;
+    return plan_recorders_min_free(plan->recorders);
 }
 
 bool record_plan_may_hold(const struct record_plan *plan)

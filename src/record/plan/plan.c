@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/plan/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/listen.h"
@@ -8,10 +9,6 @@
 #include "record/plan/events.h"
 #include "record/plan/guests.h"
 #include "record/plan/kernel.h"
-
-/* Of Xen's and percpu's, which count their pages in 16 bits. */
-#define BUFFER_SIZE_MAX ((uint64_t)UINT16_MAX * 4096)
-#define POLL_MAX_MS 3600000u
 
 int record_plan_refuse_guest(const char *command, struct error *error)
 {
@@ -28,9 +25,7 @@ int record_plan_refuse_guest(const char *command, struct error *error)
 static int check_requirements(const struct record_plan *plan, struct error *error)
 {
     const struct plan_guests *guests = &plan->guests;
-    const struct plan_buffers *buffers = &plan->buffers;
     bool has_guests = plan_guests_are_given(guests);
-    bool has_buffers = record_plan_has_buffers(plan);
     bool has_kernels = has_guests || plan->guest || plan->host;
     const struct {
         bool given, met;
@@ -44,8 +39,8 @@ static int check_requirements(const struct record_plan *plan, struct error *erro
         {guests->kallsyms, has_guests, "--kernel-symbols", "--guest=ENDPOINT"},
         {guests->cpus > 0, has_guests, "--cpus", "--guest=virtio-trace:DIR"},
         {guests->tracefs, has_guests, "--tracefs-copy", "--guest=virtio-trace:DIR"},
-        {buffers->buffer_size > 0, has_buffers || has_kernels, "--buffer-size",
-         "--guest, --host, --xen or --percpu"},
+        {plan->buffer_size > 0, has_kernels || plan_recorders_have_buffer_size(plan->recorders),
+         "--buffer-size", "--guest, --host, --xen or --percpu"},
         {plan->qemu, plan->kind == RECORD_COMMAND, "--qemu", "'-- COMMAND'"},
     };
 
@@ -59,20 +54,16 @@ static int check_requirements(const struct record_plan *plan, struct error *erro
 /* Options that contradict each other, and values that none of what is recorded can have. */
 static int check_contradictions(const struct record_plan *plan, struct error *error)
 {
-    const struct plan_buffers *buffers = &plan->buffers;
     struct error why = {0};
-    bool has_flight = record_plan_has_flight(plan), has_buffers = record_plan_has_buffers(plan);
+    bool has_flight = record_plan_has_flight(plan);
     bool has_process = plan->kind != RECORD_BESIDE;
     const struct {
         bool holds;
         const char *message;
     } contradictions[] = {
-        {buffers->buffer_size >> 10 > UINT32_MAX, "--buffer-size is too large"},
-        {has_buffers && buffers->buffer_size > BUFFER_SIZE_MAX, "--buffer-size is 255M at most"},
-        {buffers->memory > SIZE_MAX / 2, "--keep-in-memory is too large"},
-        {buffers->poll == 0 || buffers->poll > POLL_MAX_MS, "--poll is 1 to 3600000 milliseconds"},
+        {plan->buffer_size >> 10 > UINT32_MAX, "--buffer-size is too large"},
         {has_flight && plan->live.on && !plan->output, "--flight requires --output"},
-        {plan->live.on && (has_process || has_buffers),
+        {plan->live.on && (has_process || plan_recorders_n(plan->recorders) > 0),
          "--live prints the events of guests and of the kernel of the host; leave it out, or "
          "record these alone"},
     };
@@ -119,12 +110,27 @@ static int check_libvirt(const struct record_plan *plan, struct error *error)
     return plan->n > 0 ? record_misuse(error, "--libvirt excludes %s", plan->words[0]) : 0;
 }
 
+/* Nothing is asked for. */
+static int refuse_nothing(const struct record_plan *plan, struct error *error)
+{
+    char options[200] = "";
+
+    for (const struct plan_recorder *p = plan->recorders; p && p->type; p++)
+        snprintf(options + strlen(options), sizeof options - strlen(options), " %s,",
+                 p->type->option);
+    return record_misuse(error,
+                         "'-- COMMAND', --attach, --libvirt,%s --guest=ENDPOINT or --host is "
+                         "required",
+                         options);
+}
+
 /* Without a process there is nothing that a word could mean. */
 static int check_beside(const struct record_plan *plan, struct error *error)
 {
     const char *word = plan->n > 0 ? plan->words[0] : NULL;
     bool has_guests = plan_guests_are_given(&plan->guests);
-    bool is_wanted = has_guests || record_plan_has_buffers(plan);
+    const char *option = plan_recorders_option(plan->recorders);
+    bool is_wanted = has_guests || option;
 
     if (plan->guest && !word)
         return record_plan_refuse_guest(NULL, error);
@@ -133,15 +139,12 @@ static int check_beside(const struct record_plan *plan, struct error *error)
             error, "unknown argument '%s'; put '--' before the command: strata record -- %s%s",
             word, word, host_hint(plan));
     if (!is_wanted && !plan->host)
-        return record_misuse(error, "'-- COMMAND', --attach, --libvirt, --xen, --percpu, "
-                                    "--guest=ENDPOINT or --host is required");
+        return refuse_nothing(plan, error);
     if (!plan->output && !plan->live.on)
         return record_misuse(error, "--output=DIR is required");
     if (word)
-        return record_misuse(error, "unknown argument '%s'; --%s accepts no PID", word,
-                             plan->xen    ? "xen"
-                             : has_guests ? "guest"
-                                          : "percpu");
+        return record_misuse(error, "unknown argument '%s'; %s accepts no PID", word,
+                             option ? option : "--guest");
     return 0;
 }
 
@@ -191,6 +194,8 @@ int record_plan_make(struct record_plan *plan, char **words, int n, int n_comman
     if (r >= 0)
         r = find_needs(plan, error);
     if (r >= 0)
+        r = plan_recorders_check(plan, error);
+    if (r >= 0)
         r = check_contradictions(plan, error);
     if (r >= 0)
         r = check_kind(plan, n_command, error);
@@ -204,12 +209,13 @@ void record_plan_done(struct record_plan *plan)
 {
     struct plan_guests *guests = &plan->guests;
     struct strings *const all[] = {
-        &plan->domains, &plan->events,      &plan->buffers.names, &plan->buffers.tables,
-        &guests->words, &guests->endpoints, &guests->kvms,        &plan->triggers.conditions,
+        &plan->domains,     &plan->events, &guests->words,
+        &guests->endpoints, &guests->kvms, &plan->triggers.conditions,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         strings_done(all[i]);
+    plan_recorders_done(plan->recorders);
     needed_events_done(&plan->needs);
     plan_events_done(&plan->chosen);
     arena_done(&plan->triggers.arena);

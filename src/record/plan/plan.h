@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/strings.h"
 #include "base/text.h"
+#include "record/plan/recorder_type.h"
 #include "record/retention.h"
 #include "record/stop_signals.h"
 
@@ -53,17 +54,6 @@ struct plan_events {
         program; /* made of `process`, as libstrata has them in STRATA_TRACE: "PATTERN", "PATTERN:CONDITION" */
     unsigned process_layers; /* those of `process` that were named, bits: 1 << enum layer */
     struct arena arena;
-};
-
-/* Per-CPU trace buffers: of Xen, of programs. */
-struct plan_buffers {
-    struct strings names;  /* of files of them */
-    struct strings tables; /* files that declare events */
-    const char *cpus;
-    uint64_t buffer_size; /* bytes; 0: as it is */
-    uint64_t memory;
-    uint64_t poll; /* ms */
-    bool backlog, leave_on, libxenctrl;
 };
 
 /* Kernels of guests. */
@@ -111,16 +101,18 @@ struct plan_environment {
     const char *trace;            /* $STRATA_TRACE or NULL */
     unsigned passes;              /* PRINTABLE_...: what of QEMU's log reaches the terminal */
     struct stop_signals *signals; /* which end what is asked of a QEMU; NULL: none */
+    void (*report)(void *userdata,
+                   const char *text); /* tells the user a sentence; NULL: nobody listens */
+    void *userdata;
 };
 
 /* --min-free was not given. */
 #define RECORD_MIN_FREE_DEFAULT UINT64_MAX
 
-#define RECORD_PLAN_DEFAULT                                                              \
-    {                                                                                    \
-        .verb = "record", .min_free = RECORD_MIN_FREE_DEFAULT, .buffers = {.poll = 100}, \
-        .guests = {.keep = 60}, .triggers = {.after = 2000000000, .per_hour = 12},       \
-        .metrics = {.period = 10000000000},                                              \
+#define RECORD_PLAN_DEFAULT                                                                    \
+    {                                                                                          \
+        .verb = "record", .min_free = RECORD_MIN_FREE_DEFAULT, .guests = {.keep = 60},         \
+        .triggers = {.after = 2000000000, .per_hour = 12}, .metrics = {.period = 10000000000}, \
     }
 
 struct record_plan {
@@ -132,7 +124,7 @@ struct record_plan {
     struct retention_limit flight; /* --flight: what is kept; 0: everything */
     struct strings domains;        /* --libvirt: one at most */
     const char *libvirt_uri;       /* the daemon that has it; NULL */
-    bool attach, xen, keep, strict;
+    bool attach, keep, strict;
     bool restarts;     /* what the directory has is kept as a snapshot */
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
     bool host;         /* this machine's kernel */
@@ -140,8 +132,9 @@ struct record_plan {
     /* --event, each as event/pattern.h has it, or several with commas between. Names are those of the layer; Xen's, words of
      * schema/xen/event_mask.h. None of a layer: all, or what is usual there. */
     struct strings events;
-    const char *for_analyses; /* --for: "exits,sched"; NULL: not given */
-    struct plan_buffers buffers;
+    const char *for_analyses;              /* --for: "exits,sched"; NULL: not given */
+    uint64_t buffer_size;                  /* of each CPU, bytes; 0: as it is, or what is usual */
+    const struct plan_recorder *recorders; /* borrowed; NULL: none can be asked for */
     struct plan_guests guests;
     struct plan_live live;
     struct plan_metrics metrics;
@@ -163,7 +156,6 @@ int record_plan_make(struct record_plan *plan, char **words, int n, int n_comman
 void record_plan_print(const struct record_plan *plan, struct text *out);
 void record_plan_done(struct record_plan *plan);
 
-bool record_plan_has_buffers(const struct record_plan *plan);
 /* Whether only a part of what is recorded is kept. */
 bool record_plan_has_flight(const struct record_plan *plan);
 /* Of each source, bytes: what loses its beginning may become as long as it likes. 0: any. */

@@ -68,7 +68,8 @@ void record_plan_print(const struct record_plan *plan, struct text *out)
         put_events("the host's kernel", &plan->needs.host, needs_usual.host, out);
     if (plan_guests_are_given(guests) && !has_guest_events)
         put_events("guests' kernels", &plan->needs.guest, needs_usual.guest, out);
-    if (plan->xen && chosen->buffers.patterns.n == 0)
+    if ((plan_recorders_layers(plan->recorders) & 1u << LAYER_HYPERVISOR) &&
+        chosen->buffers.patterns.n == 0)
         put_events("Xen", &plan->needs.xen, everything, out);
     if (min_free.bytes > 0)
         text_printf(out, "#   until less than %s is free on the disk\n",

@@ -178,6 +178,33 @@ static int sources(const struct recorder *recorder, struct arena *arena,
     return 0;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static void summarize(const struct recorder *recorder, struct recorder_summary *summary)
+{
+    const struct vmm_recorder *self = const_self_of(recorder);
+    const struct vmm_process *process = self->settings.process;
+    unsigned n = vmm_threads_vcpus(&self->threads);
+
+    text_printf(&summary->result, "%s (process %ld)%s, recorded into %s\n",
+                base_name(process->program), (long)process->pid,
+                self->child.ended ? " has ended" : "", summary->dir);
+    if (n > 0)
+        text_printf(&summary->notes, "  %-6s threads of %u vCPU%s\n", recorder->name, n,
+                    n == 1 ? "" : "s");
+    else
+        text_printf(&summary->notes,
+                    "  %-6s threads of its vCPUs only by the kernel's events (kvm:kvm_entry)\n",
+                    recorder->name);
+    for (unsigned i = 0; i < recorder->n_problems; i++)
+        text_printf(&summary->notes, "  %s: %s\n", recorder->name, recorder->problems[i]);
+}
+
 static void free_recorder(struct recorder *recorder)
 {
     struct vmm_recorder *self = self_of(recorder);
@@ -194,6 +221,7 @@ static const struct recorder_ops ops = {
     .stop = stop,
     .finish = finish,
     .sources = sources,
+    .summarize = summarize,
     .free = free_recorder,
 };
 
@@ -211,12 +239,4 @@ int vmm_recorder_new(const struct vmm_recorder_settings *settings, struct record
     self->look_at = UINT64_MAX;
     *ret = &self->recorder;
     return 0;
-}
-
-unsigned vmm_recorder_vcpus(const struct recorder *recorder, bool *ret_ended)
-{
-    const struct vmm_recorder *self = const_self_of(recorder);
-
-    *ret_ended = self->child.ended;
-    return vmm_threads_vcpus(&self->threads);
 }

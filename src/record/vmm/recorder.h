@@ -17,5 +17,3 @@ struct vmm_recorder_settings {
 
 /* -ENOMEM. */
 int vmm_recorder_new(const struct vmm_recorder_settings *settings, struct recorder **ret);
-/* Of how many vCPUs the threads are known, and whether the monitor has ended. */
-unsigned vmm_recorder_vcpus(const struct recorder *recorder, bool *ret_ended);

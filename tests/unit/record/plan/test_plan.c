@@ -36,6 +36,37 @@ static void check(struct record_plan *plan, const char *message, const char *con
     assert_int_equal(r, message ? -RECORD_MISUSE : 0);
 }
 
+/* A recorder that the options may ask for. */
+static unsigned count(const void *options)
+{
+    return *(const bool *)options;
+}
+
+static const struct recorder_type xen_type = {
+    .option = "--xen",
+    .count = count,
+    .layers = 1u << LAYER_HYPERVISOR,
+    .min_free = 64 << 20,
+};
+static const struct recorder_type program_type = {
+    .option = "--percpu",
+    .count = count,
+    .layers = 1u << LAYER_PROGRAM,
+};
+static bool has_xen, has_program;
+static const struct plan_recorder recorders[] = {
+    {&xen_type, &has_xen},
+    {&program_type, &has_program},
+    {NULL},
+};
+
+static int reset(void **state)
+{
+    (void)state;
+    has_xen = has_program = false;
+    return 0;
+}
+
 #define WORDS(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 static void test_kinds(void **state)
@@ -85,7 +116,8 @@ static void test_contradictions(void **state)
         struct record_plan plan = RECORD_PLAN_DEFAULT;
 
         plan.attach = cases[i].attach;
-        plan.xen = cases[i].xen;
+        plan.recorders = recorders;
+        has_xen = cases[i].xen;
         plan.live.on = cases[i].live;
         plan.host = cases[i].host;
         plan.output = cases[i].output;
@@ -105,7 +137,8 @@ static void test_limits(void **state)
     plan.max_size = 4096;
     assert_int_equal(record_plan_max_size(&plan), 4096);
     assert_int_equal(record_plan_min_free(&plan), 0);
-    plan.xen = true;
+    plan.recorders = recorders;
+    has_xen = true;
     assert_int_equal(record_plan_min_free(&plan), 64 << 20);
     plan.min_free = 0;
     assert_int_equal(record_plan_min_free(&plan), 0);
@@ -162,7 +195,8 @@ static void test_layers(void **state)
     struct record_plan plan = RECORD_PLAN_DEFAULT, kernels = RECORD_PLAN_DEFAULT;
 
     plan.output = "x";
-    plan.xen = true;
+    plan.recorders = recorders;
+    has_xen = true;
     assert_int_equal(strings_add(&plan.events, "vmm:blk_*,guest:irq:*{irq > 8, or}"), 0);
     assert_int_equal(strings_add(&plan.events, "host:sched:sched_switch"), 0);
     assert_int_equal(strings_add(&plan.events, "hypervisor:sched,guest:sched:*"), 0);
@@ -209,11 +243,26 @@ static void test_wrong_events(void **state)
         struct record_plan plan = RECORD_PLAN_DEFAULT;
 
         plan.output = "x";
-        plan.xen = cases[i].xen;
+        plan.recorders = recorders;
+        has_xen = cases[i].xen;
         assert_int_equal(strings_add(&plan.events, cases[i].event), 0);
         check(&plan, cases[i].message, cases[i].has_program ? WORDS("--", "true") : WORDS());
         record_plan_done(&plan);
     }
+}
+
+/* Without a process, "program:" means the buffers of a program. */
+static void test_buffers_of_program(void **state)
+{
+    struct record_plan plan = RECORD_PLAN_DEFAULT;
+
+    plan.output = "x";
+    plan.recorders = recorders;
+    has_program = true;
+    assert_int_equal(strings_add(&plan.events, "program:a,b"), 0);
+    check(&plan, NULL, WORDS());
+    has_events(&plan.chosen.buffers, "a{},b{}");
+    record_plan_done(&plan);
 }
 
 static void test_guest_names(void **state)
@@ -285,10 +334,15 @@ static void test_conditions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),       cmocka_unit_test(test_contradictions),
-        cmocka_unit_test(test_limits),      cmocka_unit_test(test_guest_events),
-        cmocka_unit_test(test_layers),      cmocka_unit_test(test_wrong_events),
-        cmocka_unit_test(test_guest_names), cmocka_unit_test(test_conditions),
+        cmocka_unit_test_setup(test_kinds, reset),
+        cmocka_unit_test_setup(test_contradictions, reset),
+        cmocka_unit_test_setup(test_limits, reset),
+        cmocka_unit_test_setup(test_guest_events, reset),
+        cmocka_unit_test_setup(test_layers, reset),
+        cmocka_unit_test_setup(test_wrong_events, reset),
+        cmocka_unit_test_setup(test_guest_names, reset),
+        cmocka_unit_test_setup(test_buffers_of_program, reset),
+        cmocka_unit_test_setup(test_conditions, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

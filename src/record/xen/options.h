@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The options of `strata record` for per-CPU trace buffers: those of Xen, and those of programs. */
+
+#include "base/strings.h"
+#include "cli/options.h"
+
+struct buffers_options {
+    bool xen;
+    struct strings names;  /* of files of per-CPU buffers */
+    struct strings tables; /* files that declare events */
+    const char *cpus;      /* NULL: all */
+    uint64_t memory;       /* bytes; 0: all is written */
+    uint64_t poll;         /* ms */
+    bool backlog, leave_on, libxenctrl;
+};
+
+#define BUFFERS_OPTIONS_DEFAULT \
+    {                           \
+        .poll = 100             \
+    }
+
+/* Which buffers, and how. */
+extern const struct cli_option buffers_choice_options[], buffers_options[];
