@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "event/late_text.h"
+
 unsigned analysis_default_order(const struct analysis *analysis)
 {
     return analysis->ops->is_ordered ? RESULT_IN_ORDER : 0;
@@ -14,15 +16,14 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
 {
     const struct selection *select = analysis->settings.select;
     struct coverage_threads threads = coverage_threads(coverage);
-    char buf[160];
+    char buf[LATE_TEXT_SIZE];
     int r;
 
     result_init(ret_result, analysis->ops->name, &analysis->settings.clock, coverage);
     ret_result->ends_before = select && select->options->to.given && selection_is_over(select);
     analysis->ops->add_columns(analysis, ret_result);
-    if (coverage->n_backward > 0 &&
-        result_add_note(ret_result, "%s",
-                        coverage_backward_text(buf, sizeof buf, coverage->n_backward)) < 0)
+    if (coverage->n_late > 0 &&
+        result_add_note(ret_result, "%s", late_text(buf, coverage->n_late)) < 0)
         return -ENOMEM;
     if (threads.are_selected &&
         result_add_note(ret_result,

@@ -59,8 +59,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if ((uint32_t)items[i].cpu < INFO_CPUS_MAX)
             info->cpus[items[i].cpu / 64] |= (uint64_t)1 << (items[i].cpu % 64);
-    return coverage_put(&info->coverage, items, n) < 0 ? -ENOMEM
-                                                       : states_put(&info->states, items, n);
+    return states_put(&info->states, items, n);
 }
 
 /* ---- The timeline of a directory ---- */
@@ -202,7 +201,6 @@ static int describe(const struct info_options *options, struct trace *trace,
         return cli_no_memory();
     info.has_no_rings = has_no_rings(&trace->inputs[0]);
     tally_init(&info.tally, TALLY_BY_SOURCE_EVENT);
-    coverage_init(&info.coverage);
     states_init(&info.states, NULL, NULL);
     info.states.wanted = 0; /* no intervals */
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
@@ -220,7 +218,6 @@ static int describe(const struct info_options *options, struct trace *trace,
     }
     tally_done(&info.tally);
     states_done(&info.states);
-    coverage_done(&info.coverage);
     selection_done(&selection);
     return status;
 }

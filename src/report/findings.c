@@ -11,6 +11,7 @@
 #include "analysis/io.h"
 #include "base/macro.h"
 #include "base/printable.h"
+#include "event/late_text.h"
 #include "report/finding_builder.h"
 #include "report/print_result.h"
 #include "tracedir/manifest.h"
@@ -46,14 +47,14 @@ static void find_losses(struct finder *finder)
     finder_add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");
 }
 
-static void find_backward_times(struct finder *finder)
+static void find_late_events(struct finder *finder)
 {
-    uint64_t n = finder->summary->coverage.n_backward;
-    char buf[160];
+    uint64_t n = finder->summary->coverage.n_late;
+    char buf[LATE_TEXT_SIZE];
 
     if (n == 0)
         return;
-    text_put_str(&finder->text, coverage_backward_text(buf, sizeof buf, n));
+    text_put_str(&finder->text, late_text(buf, n));
     finder_add(finder, NULL, NULL, NULL, 2.5, "info");
 }
 
@@ -707,7 +708,7 @@ int findings_find(const struct summary *summary, const struct trace *trace,
     find_losses(&finder);
     find_standstills(&finder, trace);
     find_wrong_clocks(&finder, &trace->clocks);
-    find_backward_times(&finder);
+    find_late_events(&finder);
     find_contradictions(&finder);
     find_waiting_tasks(&finder, find_waiting_vcpus(&finder));
     for (unsigned layer = 0; layer < LAYERS; layer++)

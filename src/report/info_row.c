@@ -396,7 +396,7 @@ static void count_switches(const struct info *info, uint64_t *ret_n, uint64_t *r
 /* What is in doubt. */
 static void set_order(const struct info *info, struct table *table)
 {
-    uint64_t late = MAX(trace_late(info->trace), info->coverage.n_backward);
+    uint64_t late = trace_late(info->trace);
     uint64_t n, broken;
 
     count_switches(info, &n, &broken);

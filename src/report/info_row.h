@@ -3,7 +3,6 @@
 
 /* What `strata info` shows of one trace: a row of a table. */
 
-#include "analysis/coverage/coverage.h"
 #include "analysis/states/states.h"
 #include "analysis/tally.h"
 #include "print/table.h"
@@ -14,9 +13,8 @@
 struct info {
     const struct trace *trace;
     const struct origin *origin;
-    struct sink seen;     /* of what follows it, but for the tally */
-    struct states states; /* its counts of switches alone */
-    struct coverage coverage;
+    struct sink seen;                  /* of what follows it, but for the tally */
+    struct states states;              /* its counts of switches alone */
     uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
     struct tally tally;
     const struct trace_clock *clock; /* NULL: nothing is known */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "event/late_text.h"
 #include "event/program.h"
 #include "print/duration.h"
 #include "print/sparkline.h"
@@ -439,6 +440,11 @@ static void put_summary(const struct stat_report *stat, const struct stat_covere
                     tally->n_without_keys, tally->n_without_keys == 1 ? "event has" : "events have",
                     tally->n_without_keys == 1 ? "is" : "are");
     put_losses(stat, covered, out);
+    if (trace_late(stat->trace) > 0) {
+        char late[LATE_TEXT_SIZE];
+
+        text_printf(out, "%s\n", late_text(late, trace_late(stat->trace)));
+    }
     if (covered->rates_are_least)
         text_put_literal(out, "RATE/s is the least that it can be: events of a row may be missing "
                               "on the CPUs that lost events\n");
@@ -534,6 +540,8 @@ static void begin_json(const struct stat_report *stat, const struct stat_covered
     }
     losses_write_json(&tally->losses, w);
     write_layer_losses(stat, w);
+    json_write_key(w, "out_of_order");
+    json_write_u64(w, trace_late(stat->trace));
     if (covered->rates_are_least) {
         json_write_key(w, "rates_are_least");
         json_write_bool(w, true);

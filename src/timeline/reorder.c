@@ -31,9 +31,9 @@ struct reorder {
     struct source source;
     struct source *input;
     unsigned window;
-    int result;  /* the input's last answer */
-    int live_fd; /* or -1 */
-    uint64_t late;
+    int result;     /* the input's last answer */
+    int live_fd;    /* or -1 */
+    bool is_late;   /* an item was lent after a later one */
     unsigned moved; /* at most, by an item of the run that was sorted last */
     bool uncertain; /* see reorder_is_certain() */
     int64_t newest_lent;
@@ -205,7 +205,7 @@ static int lend(struct reorder *r, const struct item *items, unsigned n,
                 const struct item **ret_items)
 {
     for (unsigned i = 0; i < n && unlikely(items[i].time < r->newest_lent); i++)
-        r->late += items[i].time != TIME_UNKNOWN;
+        r->is_late |= items[i].time != TIME_UNKNOWN;
     r->newest_lent = MAX(r->newest_lent, items[n - 1].time);
     *ret_items = items;
     return (int)n;
@@ -589,11 +589,6 @@ const char *reorder_hint(struct source *source, const char **ret_path)
     return r->hint.error ? "the times of a stream step back" : r->hint.start;
 }
 
-uint64_t reorder_late(const struct source *source)
-{
-    return container_of(source, struct reorder, source)->late;
-}
-
 int64_t reorder_newest(const struct source *source)
 {
     const struct reorder *r = container_of(source, struct reorder, source);
@@ -605,5 +600,5 @@ bool reorder_is_certain(const struct source *source)
 {
     const struct reorder *r = container_of(source, struct reorder, source);
 
-    return r->late == 0 && !r->uncertain;
+    return !r->is_late && !r->uncertain;
 }

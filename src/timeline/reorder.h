@@ -11,14 +11,13 @@
 /* Where the clock of an INPUT with `may_restart` starts again, ordering begins anew: its items stay in their order.
  *
  * Takes ownership of INPUT. An item that is up to WINDOW items late is put in order; one that is later
- * still is lent at once, so that nothing is lost; reorder_late() counts these, and `ordered` is true
+ * still is lent at once, so that nothing is lost (timeline/late.h counts these), and `ordered` is true
  * but for them. Holds at most WINDOW items and their payloads. -ENOMEM (INPUT is then freed too). */
 int reorder_open(struct source *input, unsigned window, struct source **ret_source);
 /* INPUT reads from FD, which may be live: if no data arrives for REORDER_TIMEOUT_MS, held items are
  * lent without waiting for more. */
 #define REORDER_TIMEOUT_MS 100
 void reorder_set_live(struct source *source, int fd);
-uint64_t reorder_late(const struct source *source);
 /* What the user should know of the order, of an INPUT with `may_restart`; NULL: nothing. *RET_PATH: of which trace. Valid until the
  * next call. */
 const char *reorder_hint(struct source *source, const char **ret_path);

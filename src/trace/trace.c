@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "event/late_text.h"
 #include "format/ctf/ctf.h"
 #include "format/kernel_text/kernel_text.h"
 #include "format/simpletrace/simpletrace.h"
 #include "schema/xen/table.h"
 #include "timeline/clock_map.h"
+#include "timeline/late.h"
 #include "timeline/merge.h"
 #include "timeline/read_ahead.h"
 #include "timeline/reorder.h"
@@ -322,6 +324,8 @@ static int assemble(struct trace *trace, const struct trace_options *options)
     else
         r = merge_open(all, n, &trace->source);
     trace->merged = r == 0 ? trace->source : NULL;
+    if (r == 0 && !options->file_order)
+        r = late_count_open(TAKE_PTR(trace->source), &trace->source, &trace->late);
     free(all);
     return r;
 }
@@ -635,15 +639,17 @@ void trace_hints(const struct trace *trace,
             put(arg, path, hint);
         last = hint ? path : last;
     }
+    /* Where a clock starts again, that has been said. */
+    if (trace_late(trace) > 0 && !last) {
+        char buf[LATE_TEXT_SIZE];
+
+        put(arg, late_origin(trace->late)->path, late_text(buf, trace_late(trace)));
+    }
 }
 
 uint64_t trace_late(const struct trace *trace)
 {
-    uint64_t late = 0;
-
-    for (unsigned i = 0; i < trace->n_reorders; i++)
-        late += reorder_late(trace->reorders[i]);
-    return late;
+    return trace->late ? late_count(trace->late) : 0;
 }
 
 int64_t trace_newest(const struct trace *trace)

@@ -101,6 +101,8 @@ struct trace {
     unsigned n_reorders;
     /* The stage that merges all, or the one source that there is; owned by `source`. */
     const struct source *merged;
+    const struct late_count
+        *late; /* of the events of all inputs; NULL: they are in the order of their files */
     struct events_files *events; /* these two must outlive the readers */
     struct xen_table **xen_tables;
     unsigned n_xen_tables;
@@ -221,7 +223,7 @@ void trace_hints(const struct trace *trace,
 #define TRACE_EVENTS_PATH_SIZE 4096
 bool trace_find_events(const char *events_path, char buf[TRACE_EVENTS_PATH_SIZE]);
 
-/* The number of items so far that were too late to be put in order. */
+/* The number of events so far that are out of order (timeline/late.h). */
 uint64_t trace_late(const struct trace *trace);
 /* The newest time that was read so far, as far as that is known: not before that of any item that was lent or is held back.
  * INT64_MIN: nothing is known. */

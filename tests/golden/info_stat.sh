@@ -172,5 +172,28 @@ sys.stdout.buffer.write(struct.pack("<3Q", 2**64 - 1, 0xf2b177cb0aa429b4, 3) +
                         b"".join(struct.pack("<2Q2I", 0, 2**64 - ago, 24, 1) for ago in (2**63 - 5, 5)))' >before-0.simpletrace
 "$strata" stat -f json before-0.simpletrace | grep -q '"first_ns":-9223372036854775803,'
 
+# Events that are out of order: every reader says how many, whatever the number of threads.
+case="out of order"
+cp -r guest swapped
+swap_halves swapped/cpu1.raw
+n=$("$strata" info -f json swapped 2>err | jq .out_of_order)
+[ "$n" -gt 1000 ] || fail "info: $n"
+for jobs in 1 2 8; do
+    "$strata" stat -j $jobs -f json swapped 2>err | jq -e ".out_of_order == $n" >out || fail "-j $jobs: $(cat out)"
+    "$strata" stat -j $jobs swapped 2>err | grep -qx "$n events are out of order: what is measured around them is wrong" || fail "-j $jobs"
+    "$strata" report -j $jobs swapped 2>err >out
+    grep -qx "strata: swapped: $n events are out of order: what is measured around them is wrong" err || fail "report -j $jobs: $(cat err)"
+done
+"$strata" stat -f json guest 2>err | jq -e '.out_of_order == 0' >out || fail "a whole trace: $(cat out)"
+! grep 'out of order' err || fail "a whole trace"
+for query in "SELECT count(*) FROM event" "SELECT count(*) FROM state"; do
+    "$strata" sql -c "$query" swapped 2>err >out
+    grep -qx "strata: swapped: $n events are out of order: what is measured around them is wrong" err || fail "sql: $(cat err)"
+done
+"$strata" export --to ctf -o swapped.ctf swapped 2>err
+grep -q "$n events are out of order" err || fail "export: $(cat err)"
+"$strata" merge -o swapped.merged swapped 2>err >out
+grep -q "$n events are out of order" err || fail "merge: $(cat err)"
+
 # Nothing selected is not an error.
 "$strata" stat -e nonesuch guest 2>/dev/null | grep -q ' 0 events$'

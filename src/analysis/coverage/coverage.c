@@ -2,8 +2,6 @@
 #include "analysis/coverage/coverage.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -293,7 +291,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
         if (unlikely(item->time == TIME_UNKNOWN))
             continue;
         if (unlikely(item->time < cpu->last)) {
-            coverage->n_backward++;
+            coverage->n_late++;
             coverage->first = MIN(coverage->first, item->time);
             source->first = MIN(source->first, item->time);
             continue;
@@ -747,14 +745,4 @@ struct coverage_threads coverage_threads(const struct coverage *coverage)
         threads.are_filtered |= coverage->sources[i]->origin->pid_filter;
     }
     return threads;
-}
-
-const char *coverage_backward_text(char *buf, size_t size, uint64_t n)
-{
-    snprintf(buf, size,
-             "%" PRIu64 " %s earlier than one before %s on %s CPU: what is measured around %s is "
-             "wrong",
-             n, n == 1 ? "event is" : "events are", n == 1 ? "it" : "them",
-             n == 1 ? "its" : "their", n == 1 ? "it" : "them");
-    return buf;
 }

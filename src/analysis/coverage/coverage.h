@@ -32,9 +32,8 @@ struct source_coverage;
 
 struct coverage {
     uint64_t n_events;
-    /* Events that are earlier than one before them on their CPU: what is damaged, or a clock that ran backwards. All
-     * that is measured around them may be wrong. */
-    uint64_t n_backward;
+    /* Events that are out of order (timeline/late.h): earlier than one before them on their CPU. */
+    uint64_t n_late;
     /* Of events, and of losses before the first of them, in ticks of the trace's clock; TIME_UNKNOWN: there were none. */
     int64_t first, last;
     int64_t from; /* what is before it does not count; INT64_MIN: all counts */
@@ -107,7 +106,5 @@ struct coverage_threads {
     bool are_selected, are_filtered;
 };
 struct coverage_threads coverage_threads(const struct coverage *coverage);
-/* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
-const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until);
