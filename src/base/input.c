@@ -99,6 +99,20 @@ int input_open_memory(struct input *in, const void *p, size_t size, const char *
     return 0;
 }
 
+int input_grow(struct input *in, size_t capacity)
+{
+    uint8_t *buf;
+
+    if (in->fd < 0 || capacity <= in->capacity)
+        return 0;
+    buf = realloc(in->buf, capacity);
+    if (!buf)
+        return -ENOMEM;
+    in->buf = buf;
+    in->capacity = capacity;
+    return 0;
+}
+
 void input_done(struct input *in)
 {
     if (in->owns_fd)

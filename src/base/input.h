@@ -10,7 +10,7 @@
  *
  * Readers hold pointers into the buffer. They are valid until the next input_need() for more bytes than are buffered,
  * which moves the unread bytes to the front and reads after them. The buffer never grows
- * beyond the capacity given at opening, whatever a file claims. Not thread-safe. */
+ * beyond the capacity given at opening, whatever a file claims, unless its reader calls input_grow(). Not thread-safe. */
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -51,6 +51,8 @@ int input_read_file(int fd, size_t size, const char *path, char **ret, size_t *r
  * message names WANTED ("a table of events"). RET is untouched on failure. */
 int input_open_whole(struct input *ret, const char *path, size_t max, const char *wanted,
                      struct error *error);
+/* Makes the buffer as large as CAPACITY; pointers into it are no longer valid. Does nothing if it is as large. -ENOMEM. */
+int input_grow(struct input *in, size_t capacity);
 void input_done(struct input *in);
 
 /* Unread bytes in the buffer. */

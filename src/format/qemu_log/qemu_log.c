@@ -10,7 +10,9 @@
 #include "format/qemu_log/names.h"
 
 #define RUN_MAX 2048 /* several reorder windows long: timeline/reorder.c */
-#define PAYLOADS_SIZE (4 * QEMU_LOG_LINE_MAX)
+#define PAYLOADS_SIZE (LOG_PAYLOAD_MAX(QEMU_LOG_LINE_MAX) + (size_t)192 * 1024)
+/* How far an event of several lines reaches. */
+#define REGION_MAX ((size_t)64 * 1024)
 
 /* Its times have microseconds. */
 #define TIME_UNIT_NS 1000u
@@ -72,6 +74,10 @@ static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line
             };
             return 1;
         }
+        if (at == 0 && n == in->capacity && n <= QEMU_LOG_LINE_MAX && !in->ended &&
+            input_grow(in, QEMU_LOG_LINE_MAX + 1) < 0)
+            log->error = error_at(&log->source.error, -ENOMEM, in->path, input_offset(in),
+                                  "out of memory");
         if (n > QEMU_LOG_LINE_MAX || (at == 0 && n == in->capacity && !in->ended)) {
             size_t len = MIN(n, QEMU_LOG_LINE_MAX);
             *ret_line = (struct line){.len = len, .total = len, .too_long = true};
@@ -138,12 +144,12 @@ static size_t find_region(struct qemu_log *log, const struct line *line)
     size_t end = line->len;
     size_t at = line->total;
 
-    while (!line->too_long && at < QEMU_LOG_LINE_MAX) {
+    while (!line->too_long && at < REGION_MAX) {
         struct line more;
         const char *p;
 
         if (!find_line(log, at, true, &more) || more.too_long ||
-            at + more.total > QEMU_LOG_LINE_MAX)
+            at + more.total > REGION_MAX)
             break;
         p = (const char *)input_at(&log->in) + at;
         if (begins_event(log, p, p + more.len))

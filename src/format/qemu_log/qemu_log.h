@@ -34,7 +34,8 @@
 #include "event/source.h"
 #include "schema/trace_events/qemu_class.h"
 
-#define QEMU_LOG_LINE_MAX ((size_t)64 * 1024)
+/* A monitor that is traced logs whole answers of 300 kB. */
+#define QEMU_LOG_LINE_MAX ((size_t)512 * 1024)
 
 /* Whether HEAD, the first N bytes of a file, looks like such a log. 2: it has lines with the first
  * prefix; 1: it is text whose lines could be events without (nothing else should claim it); 0: no.

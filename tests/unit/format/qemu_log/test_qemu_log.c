@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "event/program.h"
@@ -237,11 +238,41 @@ static void nul_bytes_are_text(void **state)
                    "3 -1 text: s 'a\\x00b' n 2\n");
 }
 
+/* Longer than the buffer of the file, as a monitor that is traced logs them. */
+static void long_lines_of_a_file_are_whole(void **state)
+{
+    static const char before[] = "one a 5\n";
+    static const char behind[] = "\none a 6\n";
+    size_t size = 300000;
+    struct text log = TEXT_IN_MEMORY;
+    char *xs = malloc(size);
+    struct text expected = TEXT_IN_MEMORY;
+    int fd = memfd_create("log", MFD_CLOEXEC);
+    struct input in;
+
+    memset(xs, 'x', size);
+    text_put_str(&log, before);
+    text_put(&log, xs, size);
+    text_put_str(&log, behind);
+    text_put_str(&expected, "1 -1 one: a 5\n2 -1 log: ");
+    text_put(&expected, xs, size);
+    text_put_str(&expected, "\n3 -1 one: a 6\n");
+    text_put(&expected, "", 1);
+
+    assert_int_equal(write(fd, log.start, text_len(&log)), (ssize_t)text_len(&log));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(input_open_fd(&in, fd, "log", INPUT_BUFFER_SIZE, NULL), 0);
+    expect_of(&in, expected.start);
+    text_done(&expected);
+    text_done(&log);
+    free(xs);
+}
+
 static void lines_that_are_too_long_are_cut(void **state)
 {
     static const char before[] = "one a 5\n";
     static const char behind[] = "\none a 6\n";
-    size_t size = 200000;
+    size_t size = 3 * QEMU_LOG_LINE_MAX;
     struct text log = TEXT_IN_MEMORY;
     char *xs = malloc(size);
     struct text expected = TEXT_IN_MEMORY;
@@ -519,6 +550,7 @@ int main(void)
         cmocka_unit_test(the_last_line_needs_no_newline),
         cmocka_unit_test(carriage_returns_end_lines_too),
         cmocka_unit_test(nul_bytes_are_text),
+        cmocka_unit_test(long_lines_of_a_file_are_whole),
         cmocka_unit_test(lines_that_are_too_long_are_cut),
         cmocka_unit_test(a_pipe_is_read_as_a_file),
         cmocka_unit_test(the_buffer_s_size_does_not_matter),
