@@ -107,8 +107,8 @@ static const char *ended_text(const struct manifest_moment *ended, struct arena 
     char date[64], text[128];
     struct tm tm;
 
-    if (ended->realtime_ns == 0 || !localtime_r(&seconds, &tm) ||
-        strftime(date, sizeof date, "%F %T", &tm) == 0)
+    if (ended->realtime_ns == 0 || !gmtime_r(&seconds, &tm) ||
+        strftime(date, sizeof date, "%F %T UTC", &tm) == 0)
         return "recording of it ended before the snapshot";
     snprintf(text, sizeof text, "recording of it ended at %s, before the snapshot", date);
     return arena_strdup(arena, text);
