@@ -328,7 +328,7 @@ wait_for 'grep -q "is stopped by a signal, and its machine stands still" err'
 kill -CONT "$qemu_pid"
 kill -TERM $recorder
 wait $recorder || fail "exit status $?"
-says "QEMU's process was stopped by a signal 1 time, for some"
+says "QEMU's process was stopped by a signal 1 time, for about"
 jq -e '.sources[0].vmm.stopped_ns > 0' halted/trace.json >out || fail "trace.json: $(jq -c .sources[0].vmm halted/trace.json)"
 nothing_left
 

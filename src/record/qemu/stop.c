@@ -387,7 +387,7 @@ static void note_pauses(struct qemu_recorder *self)
                          n, n == 1 ? "" : "s", (double)monitor->paused_ns / (double)NSEC_PER_SEC);
     if (monitor->n_halts > 0)
         recorder_problem(&self->recorder,
-                         "QEMU's process was stopped by a signal %u time%s, for some %.0f seconds "
+                         "QEMU's process was stopped by a signal %u time%s, for about %.1f seconds "
                          "in all: its machine did nothing meanwhile",
                          monitor->n_halts, monitor->n_halts == 1 ? "" : "s",
                          (double)qemu_stopped_ns(self, (uint64_t)self->ended.monotonic_ns) /
