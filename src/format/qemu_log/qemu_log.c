@@ -76,8 +76,8 @@ static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line
         }
         if (at == 0 && n == in->capacity && n <= QEMU_LOG_LINE_MAX && !in->ended &&
             input_grow(in, QEMU_LOG_LINE_MAX + 1) < 0)
-            log->error = error_at(&log->source.error, -ENOMEM, in->path, input_offset(in),
-                                  "out of memory");
+            log->error =
+                error_at(&log->source.error, -ENOMEM, in->path, input_offset(in), "out of memory");
         if (n > QEMU_LOG_LINE_MAX || (at == 0 && n == in->capacity && !in->ended)) {
             size_t len = MIN(n, QEMU_LOG_LINE_MAX);
             *ret_line = (struct line){.len = len, .total = len, .too_long = true};
@@ -148,8 +148,7 @@ static size_t find_region(struct qemu_log *log, const struct line *line)
         struct line more;
         const char *p;
 
-        if (!find_line(log, at, true, &more) || more.too_long ||
-            at + more.total > REGION_MAX)
+        if (!find_line(log, at, true, &more) || more.too_long || at + more.total > REGION_MAX)
             break;
         p = (const char *)input_at(&log->in) + at;
         if (begins_event(log, p, p + more.len))

@@ -2,6 +2,7 @@
 #include "record/qemu/attach.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/clock_ns.h"
 #include "proto/message.h"
 #include "record/kernel/kernel_recorder.h"
+#include "record/qemu/log_search.h"
 
 /* For a thread of QMP commands at the end of the recording. */
 #define QMP_THREAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
@@ -70,6 +72,50 @@ static int add_port(struct qmp_thread *thread, struct qmp *qmp, struct error *er
     return 0;
 }
 
+/* Has QEMU log a line, and looks for it in the files that QEMU writes. */
+static int find_log(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
+{
+    struct qemu_recorder *self = self_of(thread);
+    struct log_search search;
+    struct error why = {0};
+    int r = undo_left(self, qmp, error);
+
+    if (r < 0)
+        return r;
+    log_search_begin(self->settings.running->pid, self->log.is_file ? self->log.in : -1, &search);
+    /* A QEMU without this event may have the log that its command line names. */
+    if (search.n > 0 && qemu_restore_log_line(&self->changes, qmp, &why) >= 0) {
+        self->has_logged = true;
+        self->found_log = log_search_end(&search, QEMU_RESTORE_EVENT);
+    }
+    log_search_done(&search);
+    return 0;
+}
+
+/* Whether QEMU does not log any more to where its log is recorded from: the monitor's command `logfile` has moved it. */
+static bool has_moved_log(struct qemu_recorder *self, struct qmp *qmp)
+{
+    struct log_search search;
+    struct error why = {0};
+    struct stat st;
+    int found;
+
+    if (self->log.in < 0 || (!self->log_to && !self->has_logged))
+        return false;
+    if (!self->log.is_file)
+        return fstat(self->log.in, &st) == 0 && !log_search_is_open(self->changes.pid, &st);
+    log_search_begin(-1, self->log.in, &search);
+    found = qemu_restore_log_line(&self->changes, qmp, &why);
+    if (found >= 0)
+        found = log_search_end(&search, QEMU_RESTORE_EVENT);
+    else
+        found = -1;
+    log_search_done(&search);
+    if (found >= 0)
+        close(found);
+    return found < 0 && !why.code;
+}
+
 static int switch_events(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
     struct qemu_recorder *self = self_of(thread);
@@ -92,8 +138,12 @@ static int undo(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
     struct qemu_recorder *self = self_of(thread);
     struct error first = {0};
-    int r = qemu_restore_undo(&self->changes, qmp, &first);
+    int r;
 
+    self->has_moved_log = has_moved_log(self, qmp);
+    if (self->has_moved_log)
+        self->changes.log = NULL; /* that is not undone */
+    r = qemu_restore_undo(&self->changes, qmp, &first);
     if (self->changes.domain_port) {
         int removed = libvirt_domain_remove_port(self->settings.domain, PROTO_PORT, &first);
 
@@ -140,12 +190,19 @@ static int start_thread(struct qemu_recorder *self, enum qemu_phase phase, struc
     static int (*const runs[])(struct qmp_thread * thread, struct qmp * qmp,
                                struct error * error) = {
         [QEMU_ADDS_PORT] = add_port,
+        [QEMU_FINDS_LOG] = find_log,
         [QEMU_SWITCHES_EVENTS] = switch_events,
         [QEMU_RUNS] = ask_port,
         [QEMU_RESTORES] = undo,
     };
 
+    struct stat st;
+
     self->phase = phase;
+    if (phase == QEMU_RESTORES && self->log.is_file && fstat(self->log.in, &st) == 0) {
+        self->log.has_end = true;
+        self->log.end = (uint64_t)st.st_size;
+    }
     self->qmp_thread.run = runs[phase];
     self->qmp_thread.endpoint = self->settings.monitor;
     self->qmp_thread.qmp = TAKE_PTR(self->settings.connection);
@@ -185,6 +242,45 @@ static void report_lost_log(struct qemu_recorder *self)
     recorder_problem(&self->recorder, what, own ? own : "its standard error");
 }
 
+static int begin_events(struct qemu_recorder *self, struct error *error)
+{
+    report_lost_log(self);
+    return start_thread(self, QEMU_SWITCHES_EVENTS, error);
+}
+
+/* Of a log in threads' files, none is the log. */
+static int begin_log(struct qemu_recorder *self, struct error *error)
+{
+    if (self->settings.probe->backend != VMM_BACKEND_LOG || self->settings.running->logs_by_thread)
+        return begin_events(self, error);
+    return start_thread(self, QEMU_FINDS_LOG, error);
+}
+
+/* Records the log that was found; without one, a pipe or a terminal as the command line says. */
+static int take_log(struct qemu_recorder *self, struct error *error)
+{
+    char own[64], name[PATH_MAX];
+    int found = self->found_log;
+    ssize_t n;
+
+    self->found_log = -1;
+    if (found >= 0)
+        return qemu_use_log(self, found, error);
+    if (!self->no_log && (!self->log.is_file || !self->has_logged))
+        return 0;
+    snprintf(own, sizeof own, "/proc/self/fd/%d", self->log.in);
+    n = self->no_log ? 0 : readlink(own, name, sizeof name - 1);
+    name[MAX(n, 0)] = '\0';
+    recorder_problem(&self->recorder, "QEMU's events are not recorded: %s%s",
+                     self->no_log ? self->no_log
+                                  : "they do not come in its log, as the monitor's command logfile "
+                                    "or log has changed that: ",
+                     name);
+    self->is_refused = true;
+    qemu_log_input_done(&self->log);
+    return 0;
+}
+
 int qemu_attach(struct qemu_recorder *self, struct error *error)
 {
     pid_t pid = self->settings.running->pid;
@@ -206,13 +302,11 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
     if (self->settings.domain)
         (void)libvirt_domain_watch(self->settings.domain, NULL);
     r = give_files(self, error);
-    if (r >= 0)
-        report_lost_log(self);
     if (r >= 0 && self->added)
         return start_thread(self, QEMU_ADDS_PORT, error);
     if (r >= 0)
         r = qemu_join_guest(self, error);
-    return r < 0 ? r : start_thread(self, QEMU_SWITCHES_EVENTS, error);
+    return r < 0 ? r : begin_log(self, error);
 }
 
 static void note_restored(struct qemu_recorder *self, int r, const struct error *error)
@@ -362,9 +456,13 @@ int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *err
     }
     if (r >= 0 && self->phase == QEMU_ADDS_PORT) {
         r = qemu_join_guest(self, &why);
+        if (r >= 0)
+            r = begin_log(self, &why);
+    } else if (r >= 0 && self->phase == QEMU_FINDS_LOG) {
+        r = take_log(self, &why);
         /* Last: from then on the log has to be read in time. */
         if (r >= 0)
-            r = start_thread(self, QEMU_SWITCHES_EVENTS, &why);
+            r = begin_events(self, &why);
     } else if (r >= 0) {
         self->phase = QEMU_RUNS;
     }

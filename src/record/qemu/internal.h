@@ -24,7 +24,8 @@
 #define VMM_DECLARATIONS "vmm/trace-events"
 
 enum qemu_phase {
-    QEMU_ADDS_PORT,       /* attached: the guest gets a port for its agent … */
+    QEMU_ADDS_PORT,       /* attached: the guest gets a port for its agent, … */
+    QEMU_FINDS_LOG,       /* … the file that QEMU logs to is found, … */
     QEMU_SWITCHES_EVENTS, /* … and events are switched on */
     QEMU_RUNS,
     QEMU_SENDS_REST, /* waits for what the guest still sends */
@@ -59,7 +60,11 @@ struct qemu_recorder {
     const char *stop_reason; /* why libvirt's domain has stopped; NULL */
     const char *log_to;      /* the FIFO that QEMU logs to … */
     const char *simple_to;   /* … or the file for simpletrace */
-    const char *control;     /* the name of the control socket for other clients */
+    const char *no_log;  /* attached: why its log cannot be recorded, unless it is found; NULL */
+    int found_log;       /* attached: the file that QEMU has logged a line to; -1 */
+    bool has_logged;     /* attached: QEMU was made to log a line */
+    bool has_moved_log;  /* attached: its log went elsewhere while it was recorded */
+    const char *control; /* the name of the control socket for other clients */
     struct manifest_moment began, ended;
     struct child child; /* the started command, or the process attached to … */
     struct child
@@ -110,6 +115,8 @@ static inline const struct qemu_recorder *qemu_const_self(const struct recorder 
 /* ---- The start (start.c) ---- */
 
 int qemu_start(struct recorder *recorder, struct error *error);
+/* Records the log that QEMU has been found to write: FD, from its offset on, which is taken over. */
+int qemu_use_log(struct qemu_recorder *self, int fd, struct error *error);
 /* Starts the recorder of the guest's kernel, if there is one and the guest has a port for the agent. */
 int qemu_join_guest(struct qemu_recorder *self, struct error *error);
 /* Of struct qemu_monitor: tells the guest's recorder, if there is one. USERDATA is the recorder. */

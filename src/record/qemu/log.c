@@ -112,8 +112,6 @@ int qemu_log_input_open_file(int own, const char *path, uint64_t max_size,
     int r = log.buffer ? make_file(&log, path, error)
                        : error_set(error, -ENOMEM, NULL, "out of memory");
 
-    if (r >= 0 && lseek(own, 0, SEEK_END) < 0)
-        r = error_set(error, -errno, path, "cannot read QEMU's log: %s", strerror(errno));
     if (r < 0) {
         qemu_log_input_done(&log);
         return r;
@@ -442,6 +440,14 @@ static bool follow_cut(struct qemu_log_input *log)
     return lseek(log->in, 0, SEEK_SET) == 0 && st.st_size > 0;
 }
 
+static size_t room_before_end(const struct qemu_log_input *log)
+{
+    off_t at = log->has_end ? lseek(log->in, 0, SEEK_CUR) : 0;
+
+    return log->has_end ? (size_t)MIN(log->end - MIN((uint64_t)MAX(at, 0), log->end), BUFFER_SIZE)
+                        : BUFFER_SIZE;
+}
+
 void qemu_log_input_take(struct qemu_log_input *log, uint64_t *ret_sleep)
 {
     size_t taken = 0;
@@ -450,7 +456,7 @@ void qemu_log_input_take(struct qemu_log_input *log, uint64_t *ret_sleep)
     /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
     while (taken < log->room) {
         uint64_t asked = log->stamps ? clock_ns(CLOCK_MONOTONIC) : 0;
-        ssize_t n = read(log->in, log->buffer, BUFFER_SIZE);
+        ssize_t n = read(log->in, log->buffer, room_before_end(log));
 
         if (n > 0) {
             if (log->stamps)

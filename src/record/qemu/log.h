@@ -19,6 +19,8 @@ struct qemu_log_input {
     bool is_file; /* `in` is QEMU's own file; `wake` is of inotify(7) */
     bool is_idle; /* nothing came: `wake` is to be polled for reading */
     bool was_cut; /* somebody made the file shorter: lines may be missing */
+    bool has_end; /* for the caller to set: what the file has behind `end` is not taken */
+    uint64_t end;
     int file;
     int copy;          /* another file that gets all as well; -1: none */
     bool copies_rest;  /* … that gets only the lines that are no events */
@@ -65,7 +67,7 @@ struct qemu_log_input {
 int qemu_log_input_open_fifo(const char *fifo, const char *path, uint64_t max_size, int copy,
                              bool copies_rest, unsigned passes, struct qemu_log_input *ret,
                              struct error *error);
-/* Takes the lines that QEMU writes from now on into its own log OWN, a file open for reading, which is taken over also where it
+/* Takes the lines that QEMU writes into its own log OWN, a file open for reading, from its offset on. OWN is taken over also where it
  * fails. */
 int qemu_log_input_open_file(int own, const char *path, uint64_t max_size,
                              struct qemu_log_input *ret, struct error *error);

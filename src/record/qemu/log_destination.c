@@ -123,6 +123,11 @@ int log_destination_own_file(const struct qemu_process *running, struct error *e
     if (name && !log_destination_is_stderr(name))
         return open_named(running, name, error);
     snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
+    if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+        return error_set(error, -EREMOTE, NULL,
+                         "it logs to its standard error, a socket, which it could not open again; "
+                         "move its log to a file first: strata ctl %ld monitor 'logfile /FILE'",
+                         (long)running->pid);
     if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return -ENOENT;
     fd = open(path, O_RDONLY | O_CLOEXEC);

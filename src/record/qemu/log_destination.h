@@ -26,8 +26,8 @@ char *log_destination_in_domain(const struct qemu_process *running);
 int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid);
 
 /* The file where RUNNING has its own log already, open for reading. QEMU is not asked to log elsewhere then: from 8.0 on it would
- * empty that file when it goes back to it. -ENOENT: its log is no regular file, or several (-d tid). -EREMOTE with ERROR: it is a file
- * that QEMU does not have open any more. Another -errno with ERROR. */
+ * empty that file when it goes back to it. -ENOENT: its log is no regular file, or several (-d tid). -EREMOTE with ERROR: QEMU could not
+ * go back to it: a file that it does not have open any more, a socket. Another -errno with ERROR. */
 int log_destination_own_file(const struct qemu_process *running, struct error *error);
 
 /* The name of its standard error for process PID itself. */

@@ -365,6 +365,8 @@ static void free_recorder(struct recorder *recorder)
         close(self->claim);
     if (self->line >= 0)
         close(self->line);
+    if (self->found_log >= 0)
+        close(self->found_log);
     arena_done(&self->arena);
     free(self);
 }
@@ -411,7 +413,7 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
     self->child.end = self->qemu.end = -1;
     self->monitor.listener = -1;
     self->qmp_thread = QMP_THREAD_NONE;
-    self->claim = self->line = -1;
+    self->claim = self->line = self->found_log = -1;
     self->place = QEMU_PLACE_NONE;
     self->again_at = self->remind_at = UINT64_MAX;
     *ret = &self->recorder;

@@ -145,13 +145,50 @@ static int switch_events(struct qmp *qmp, const char *name, bool on, struct erro
         json_pack("{s:s, s:b, s:b}", "name", name, "enable", on, "ignore-unavailable", 1), error);
 }
 
-int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
-                        unsigned n, struct error *error)
+/* Before the first event is switched. */
+static int save_states(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
 {
     int r = changes->states ? 0 : get_states(qmp, &changes->states, error);
 
     if (r >= 0)
         (void)qemu_leftover_save(changes);
+    return r;
+}
+
+static bool was_on(const struct qemu_restore *changes, const char *wanted)
+{
+    const json_t *event;
+    size_t i;
+
+    json_array_foreach(changes->states, i, event)
+    {
+        const char *name = json_string_value(json_object_get(event, "name"));
+        const char *state = json_string_value(json_object_get(event, "state"));
+
+        if (name && state && strcmp(name, wanted) == 0)
+            return strcmp(state, "enabled") == 0;
+    }
+    return false;
+}
+
+int qemu_restore_log_line(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
+{
+    static const char event[] = QEMU_RESTORE_EVENT;
+    int r = save_states(changes, qmp, error);
+
+    if (r >= 0)
+        r = switch_events(qmp, event, true, error);
+    /* This command is logged, too, if the event was on before. */
+    if (r >= 0)
+        r = switch_events(qmp, event, was_on(changes, event), error);
+    return r;
+}
+
+int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
+                        unsigned n, struct error *error)
+{
+    int r = save_states(changes, qmp, error);
+
     for (unsigned i = 0; i < n && r >= 0; i++) {
         bool on = patterns[i][0] != '-';
 

@@ -12,6 +12,8 @@ struct registry_entry;
 
 /* The ID of the chardev of a port that is added. */
 #define QEMU_RESTORE_CHARDEV "strata-agent"
+/* QEMU's event of each command of its monitor, before it answers. Source: QEMU 7.2, 10.0 and 11.1. */
+#define QEMU_RESTORE_EVENT "monitor_qmp_cmd_in_band"
 
 struct qemu_restore {
     struct arena arena;
@@ -38,6 +40,8 @@ int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const cha
 /* Switches on the events that PATTERNS, N of them, match; one with a '-' in front switches off. */
 int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const char *const *patterns,
                         unsigned n, struct error *error);
+/* Has QEMU log a line of QEMU_RESTORE_EVENT, whatever events are on. -errno with ERROR. */
+int qemu_restore_log_line(struct qemu_restore *changes, struct qmp *qmp, struct error *error);
 /* A virtio-serial port NAME, whose other end is the socket PATH; with a device for it where the machine has
  * none. */
 int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,

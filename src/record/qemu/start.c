@@ -156,11 +156,13 @@ static int open_log(struct qemu_recorder *self, const struct qemu_arguments *arg
     if (!path)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     if (own == -EREMOTE) {
-        recorder_problem(&self->recorder, "QEMU's events are not recorded: %s", error->what);
+        self->no_log = arena_strdup(&self->arena, error->what);
         error_clear(error);
-        self->is_refused = true;
-        return make_empty(self, error);
+        return self->no_log ? make_empty(self, error)
+                            : error_set(error, -ENOMEM, NULL, "out of memory");
     }
+    if (own >= 0)
+        (void)lseek(own, 0, SEEK_END);
     if (own != -ENOENT)
         return own < 0 ? own : qemu_log_input_open_file(own, path, max_size, &self->log, error);
     r = choose_fifo(self, &fifo, error);
@@ -175,13 +177,51 @@ static int open_log(struct qemu_recorder *self, const struct qemu_arguments *arg
                                             &self->log, error);
 }
 
+/* Of a log that is open. */
+static int set_up_log(struct qemu_recorder *self, struct error *error)
+{
+    const struct recording_settings *settings = recording_settings(self->recorder.recording);
+    const char *pairs = inside(self, VMM_PAIRS);
+    int r = 0;
+
+    self->log.names = self->settings.probe->events;
+    self->log.n_names = self->settings.probe->n_events;
+    self->log.drops_when_full = settings->limit && *settings->limit;
+    if (!pairs)
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    if (self->clock.file < 0)
+        r = qemu_clock_open(pairs, &self->clock, error);
+    if (r >= 0 && self->settings.running && !self->settings.running->has_times)
+        r = qemu_log_input_stamp(&self->log, &self->clock, error);
+    if (r >= 0 && self->log.stamps)
+        self->log.is_waited_for = recording_measure_wakeups(self->recorder.recording);
+    return r;
+}
+
+int qemu_use_log(struct qemu_recorder *self, int fd, struct error *error)
+{
+    const struct recording *recording = self->recorder.recording;
+    const char *path = inside(self, VMM_LOG);
+    int r;
+
+    qemu_log_input_done(&self->log);
+    (void)unlinkat(recording_dir(recording), VMM_LOG, 0); /* nothing was recorded so far */
+    self->log_to = NULL;
+    if (!path) {
+        close(fd);
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    }
+    self->began = host_moment();
+    r = qemu_log_input_open_file(fd, path, recording_settings(recording)->max_size, &self->log,
+                                 error);
+    return r < 0 ? r : set_up_log(self, error);
+}
+
 /* What takes the events, and where QEMU is to put them. FILE is what its user's -trace has for that; NULL: nothing. */
 static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                      const char *file, struct vmm_additions *additions, struct error *error)
 {
-    const struct recording_settings *settings = recording_settings(self->recorder.recording);
     enum vmm_backend backend = self->settings.probe->backend;
-    const char *pairs;
     int r;
 
     /* One that has several backends would write all to standard error besides. */
@@ -210,19 +250,7 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
     if (backend != VMM_BACKEND_LOG)
         return make_empty(self, error);
     r = open_log(self, arguments, file, additions, error);
-    if (r < 0 || self->log.in < 0)
-        return r;
-    self->log.names = self->settings.probe->events;
-    self->log.n_names = self->settings.probe->n_events;
-    self->log.drops_when_full = settings->limit && *settings->limit;
-    pairs = inside(self, VMM_PAIRS);
-    r = pairs ? qemu_clock_open(pairs, &self->clock, error)
-              : error_set(error, -ENOMEM, NULL, "out of memory");
-    if (r >= 0 && self->settings.running && !self->settings.running->has_times)
-        r = qemu_log_input_stamp(&self->log, &self->clock, error);
-    if (r >= 0 && self->log.stamps)
-        self->log.is_waited_for = recording_measure_wakeups(self->recorder.recording);
-    return r;
+    return r < 0 || self->log.in < 0 ? r : set_up_log(self, error);
 }
 
 int qemu_find_domain_port(struct qemu_recorder *self, const char **ret, struct error *error)

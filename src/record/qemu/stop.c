@@ -471,6 +471,11 @@ void qemu_note_problems(struct qemu_recorder *self)
                              "events are lost",
                              (unsigned long)self->programs.items[i]->pid,
                              (unsigned long long)self->programs.items[i]->taken.unwritten);
+    if (self->has_moved_log)
+        recorder_lost(
+            &self->recorder,
+            "QEMU's log was moved by the monitor's command logfile while it was recorded; "
+            "later events are missing and not counted");
     if (log->was_cut)
         recorder_problem(
             &self->recorder,

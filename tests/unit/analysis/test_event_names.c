@@ -20,6 +20,7 @@
 #include "event/catalogue.h"
 #include "event/kernel.h"
 #include "event/kernel_event.h"
+#include "record/qemu/restore.h"
 #include "schema/kernel/tasks.h"
 #include "timeline/causal.h"
 #include "tracks/slices.h"
@@ -277,6 +278,9 @@ static void note_list(const char *const *patterns, enum layer layer)
 
 static void note_lists(const struct analysis_needs *needs)
 {
+    static const char *const of_attach[] = {QEMU_RESTORE_EVENT, NULL};
+
+    note_list(of_attach, LAYER_VMM);
     note_list(needs->vmm, LAYER_VMM);
     note_list(needs->host, LAYER_HOST);
     note_list(needs->guest, LAYER_GUEST);
