@@ -6,11 +6,12 @@ command -v qemu-system-x86_64 >/dev/null || {
     echo "qemu-system-x86_64 is not installed"
     exit 77
 }
-qemu= pid= other=
+qemu= pid= other= mounted=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
     [ -z "$qemu$other" ] || kill $qemu $other 2>/dev/null || true
     wait
+    [ -z "$mounted" ] || umount full 2>/dev/null || true
 }
 at_exit=ended
 mkdir run
@@ -144,4 +145,84 @@ end
 has 3
 lost_nothing
 stop
+
+# Two QEMUs log to one file: each one's trace has its own events, if lines tell whose they are.
+case='a log of two'
+second() {
+    rm -f socket.2
+    qemu-system-x86_64 -M none -display none -nodefaults "$@" -qmp unix:socket.2,server=on,wait=off 2>>errors &
+    other=$!
+    wait_for '"$strata" ctl $other info >now 2>/dev/null'
+    "$strata" ctl $other on qmp_enter_human_monitor_command
+}
+stop_second() {
+    kill $other
+    wait $other || fail "QEMU: $(cat errors)"
+    other=
+}
+start -msg timestamp=on
+second -msg timestamp=on
+begin
+ask 1
+"$strata" ctl $other monitor info mice >out || fail monitor
+ask 1
+end
+has 2
+lost_nothing
+grep -q 'info mice' errors && ! grep -q 'is also that of' told || fail "$(cat told errors)"
+stop_second
+stop
+start
+second
+begin
+ask 2
+end
+grep -q "QEMU's log is also that of process $other, and its lines do not tell which is whose" told || fail "$(cat told)"
+stop_second
+stop
+
+# Text that is no event gets no time, and is shown as text.
+case='other text'
+start
+begin
+ask 1
+printf 'warning of something\nqmp_enter_human_monitor_command_made_up {}\n' >>errors
+ask 1
+end
+"$strata" report -f json trace 2>told.shown | jq -r '.event + " " + (.fields.message // "")' >events
+grep -qx 'log warning of something' events && grep -qx 'log qmp_enter_human_monitor_command_made_up {}' events &&
+    [ "$(grep -c '^qmp_enter_human_monitor_command ' events)" -eq 2 ] || fail "$(cat events)"
+stop
+# A pipe gets it, and no event.
+mkfifo errors
+cat errors >piped &
+start -d guest_errors
+begin
+ask 1
+fifo=$(ls -l /proc/$qemu/fd | sed -n "s|.* -> \\($PWD/run/.*\\)|\\1|p" | head -n 1)
+printf 'warning of something\n' >>"$fifo"
+ask 1
+end
+grep -qx 'warning of something' piped && ! grep -q qmp_enter_human piped || fail "$(cat piped)"
+stop
+
+# QEMU drops lines that the disk of its log has no room for, and does not say so.
+case='a full disk'
+mkdir full
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; then
+    mounted=yes
+    start -msg timestamp=on -D full/log
+    begin
+    ask 1
+    dd if=/dev/zero of=full/rest bs=4096 2>/dev/null || true
+    ask 100
+    end
+    grep -q "the disk of QEMU's log was full: QEMU may have dropped lines, which are not counted" told || fail "$(cat told)"
+    jq -e '.sources[0].lost_uncounted' trace/trace.json >out || fail "$(cat trace/trace.json)"
+    stop
+    umount full
+    mounted=
+else
+    echo 'SKIPPED in part: a full disk, as no file system can be mounted'
+fi
 [ -z "$(ls run)" ] || fail "left: $(ls -R run)"

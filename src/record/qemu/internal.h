@@ -63,6 +63,7 @@ struct qemu_recorder {
     const char *no_log;  /* attached: why its log cannot be recorded, unless it is found; NULL */
     int found_log;       /* attached: the file that QEMU has logged a line to; -1 */
     bool has_logged;     /* attached: QEMU was made to log a line */
+    pid_t log_sharer;    /* attached: another QEMU that logs to the same file; 0: none */
     bool has_moved_log;  /* attached: its log went elsewhere while it was recorded */
     const char *control; /* the name of the control socket for other clients */
     struct manifest_moment began, ended;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #define SHOWN_SIZE ((size_t)4096)
 /* A FIFO of 1 MB is full in the longer of the sleeps at 250 MB/s, which is more than QEMU can log. */
 #define SLEEP_MIN UINT64_C(2000000)
+/* How often the free space of the disk that QEMU's own log is on is looked at. */
+#define DISK_INTERVAL_NS NSEC_PER_SEC
 
 struct log_word {
     const char *start;
@@ -354,8 +357,8 @@ int qemu_log_input_stamp(struct qemu_log_input *log, struct qemu_clock *clock, s
         log->stamp_error += tick.tv_nsec / 2;
     qemu_clock_widen(clock, log->stamp_error);
     log->empty_at = clock_ns(CLOCK_MONOTONIC);
-    /* Without times, a line that is no event cannot be recognized. */
-    if (log->copies_rest && log->copy >= 0) {
+    /* Without times and names, a line that is no event cannot be recognized. */
+    if (log->copies_rest && log->copy >= 0 && log->n_names == 0) {
         close(log->copy);
         log->copy = -1;
     }
@@ -395,18 +398,23 @@ static void put_stamped(struct qemu_log_input *log, const char *p, const char *e
     len = (size_t)snprintf(stamp, sizeof stamp, "0@%" PRIu64 ".%06" PRIu64 ":", real / 1000000000,
                            real % 1000000000 / 1000);
     qemu_clock_widen(log->clock, waited);
-    if (log->copy >= 0)
+    if (log->copy >= 0 && !log->copies_rest)
         put_copy(log, p, (size_t)(end - p));
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *next = newline ? newline + 1 : end;
+        bool begins = !log->stamp_torn;
         size_t size = MIN((size_t)(next - p), STAMPED_SIZE - STAMP_MAX);
 
         if (n + STAMP_MAX + size > STAMPED_SIZE) {
             put(log, log->stamped, n);
             n = 0;
         }
-        if (!log->stamp_torn) {
+        if (begins)
+            log->in_event = log->n_names == 0 || is_name(log, p, newline ? newline : next);
+        if (!log->in_event && log->copies_rest && log->copy >= 0)
+            put_copy(log, p, size);
+        if (begins && log->in_event) {
             memcpy(log->stamped + n, stamp, len);
             n += len;
             log->stamps_late += waited > log->stamp_error;
@@ -417,6 +425,98 @@ static void put_stamped(struct qemu_log_input *log, const char *p, const char *e
         log->stamp_torn = p[-1] != '\n';
     }
     put(log, log->stamped, n);
+}
+
+/* ---- A file that several QEMUs log to ---- */
+
+/* A thread that has ended is not known to be of this process. */
+static bool is_of_owner(struct qemu_log_input *log, int32_t id)
+{
+    struct log_thread *thread = &log->threads[(uint32_t)id % ARRAY_SIZE(log->threads)];
+    char path[64];
+
+    if (thread->id != id) {
+        snprintf(path, sizeof path, "/proc/%ld/task/%ld", (long)log->owner, (long)id);
+        *thread = (struct log_thread){.id = id, .is_own = access(path, F_OK) == 0};
+        snprintf(path, sizeof path, "/proc/%ld", (long)id);
+        if (!thread->is_own && access(path, F_OK) < 0) {
+            thread->id = 0;
+            log->lost_lines++;
+        }
+    }
+    return thread->is_own;
+}
+
+/* Keeps, of the lines P, N bytes, those of this process. A line without "PID@" goes with the line before it. Returns their bytes. */
+static size_t keep_own(struct qemu_log_input *log, char *p, size_t n)
+{
+    char *end = p + n, *to = p;
+
+    while (p < end) {
+        char *newline = memchr(p, '\n', (size_t)(end - p));
+        char *next = newline ? newline + 1 : end;
+        struct log_head_memory memory = {0};
+        struct log_head head = {0};
+
+        if (!log->is_in_line)
+            log_head_read(&memory, p, next, &head);
+        if (head.prefix == LOG_PREFIX_PID) {
+            log->has_pids = true;
+            log->is_foreign = !is_of_owner(log, head.pid);
+        }
+        log->is_in_line = !newline;
+        if (!log->is_foreign) {
+            memmove(to, p, (size_t)(next - p));
+            to += next - p;
+        }
+        p = next;
+    }
+    return n - (size_t)(end - to);
+}
+
+/* ---- What comes ---- */
+
+/* QEMU drops lines, and does not say so. */
+static void watch_disk(struct qemu_log_input *log)
+{
+    uint64_t now = log->is_file && !log->was_disk_full ? clock_ns(CLOCK_MONOTONIC) : 0;
+    struct statvfs st;
+
+    if (now == 0 || now < log->disk_at)
+        return;
+    log->disk_at = now + DISK_INTERVAL_NS;
+    log->was_disk_full = fstatvfs(log->in, &st) == 0 && st.f_blocks > 0 &&
+                         (log->is_of_root ? st.f_bfree : st.f_bavail) == 0;
+}
+
+/* Bytes at the end of P, N bytes, that begin a line, and do not tell yet whether it is an event, or whose. */
+static size_t count_held(const struct qemu_log_input *log, const char *p, size_t n)
+{
+    const char *newline = memrchr(p, '\n', n);
+    const char *start = newline ? newline + 1 : p;
+    size_t rest = (size_t)(p + n - start);
+
+    if ((!log->stamps && !log->owner) || (!newline && (log->stamp_torn || log->is_in_line)))
+        return 0;
+    return rest < sizeof log->head && !memchr(start, ' ', rest) ? rest : 0;
+}
+
+/* N bytes are new. */
+static void take_bytes(struct qemu_log_input *log, size_t n)
+{
+    size_t all = log->held + n, held = count_held(log, log->buffer, all);
+    size_t own = all - held;
+    char rest[sizeof log->head];
+
+    memcpy(rest, log->buffer + own, held);
+    if (log->owner)
+        own = keep_own(log, log->buffer, own);
+    if (log->stamps && own > 0)
+        put_stamped(log, log->buffer, log->buffer + own);
+    else if (own > 0)
+        put(log, log->buffer, own);
+    memcpy(log->buffer, rest, held);
+    log->held = held;
 }
 
 /* What inotify said is read before the file is: what comes after that wakes again. */
@@ -444,8 +544,9 @@ static size_t room_before_end(const struct qemu_log_input *log)
 {
     off_t at = log->has_end ? lseek(log->in, 0, SEEK_CUR) : 0;
 
-    return log->has_end ? (size_t)MIN(log->end - MIN((uint64_t)MAX(at, 0), log->end), BUFFER_SIZE)
-                        : BUFFER_SIZE;
+    size_t room = BUFFER_SIZE - log->held;
+
+    return log->has_end ? (size_t)MIN(log->end - MIN((uint64_t)MAX(at, 0), log->end), room) : room;
 }
 
 void qemu_log_input_take(struct qemu_log_input *log, uint64_t *ret_sleep)
@@ -453,21 +554,19 @@ void qemu_log_input_take(struct qemu_log_input *log, uint64_t *ret_sleep)
     size_t taken = 0;
 
     quiet(log);
+    watch_disk(log);
     /* No more than it holds, so that a monitor that logs without end leaves time for the rest. */
     while (taken < log->room) {
         uint64_t asked = log->stamps ? clock_ns(CLOCK_MONOTONIC) : 0;
-        ssize_t n = read(log->in, log->buffer, room_before_end(log));
+        ssize_t n = read(log->in, log->buffer + log->held, room_before_end(log));
 
         if (n > 0) {
-            if (log->stamps)
-                put_stamped(log, log->buffer, log->buffer + n);
-            else
-                put(log, log->buffer, (size_t)n);
+            take_bytes(log, (size_t)n);
             taken += (size_t)n;
         } else if (n == 0 && follow_cut(log)) {
             continue;
         } else if (n == 0 || errno != EINTR) {
-            log->empty_at = asked;
+            log->empty_at = log->held > 0 ? log->empty_at : asked;
             break;
         }
     }
@@ -490,6 +589,8 @@ void qemu_log_input_finish(struct qemu_log_input *log)
         before = log->bytes + log->lost_bytes;
         qemu_log_input_take(log, &sleep);
     } while (log->bytes + log->lost_bytes > before);
+    log->lost_bytes += log->held;
+    log->held = 0;
     if (log->head_len > 0 && !begins_event(log, log->head, log->head + log->head_len))
         put_copy(log, log->head, log->head_len);
     log->head_len = 0;

@@ -19,7 +19,18 @@ struct qemu_log_input {
     bool is_file; /* `in` is QEMU's own file; `wake` is of inotify(7) */
     bool is_idle; /* nothing came: `wake` is to be polled for reading */
     bool was_cut; /* somebody made the file shorter: lines may be missing */
-    bool has_end; /* for the caller to set: what the file has behind `end` is not taken */
+    /* For the caller to set: of a file that other QEMUs log to, too, the lines of this process are taken. 0: all are. */
+    pid_t owner;
+    struct log_thread {
+        int32_t id;
+        bool is_own;
+    } threads[64];   /* of such lines, by the last bits of their IDs */
+    bool is_foreign; /* the line under way */
+    bool has_pids;   /* a line had one */
+    bool is_of_root; /* for the caller to set: QEMU may fill the whole disk */
+    bool was_disk_full;
+    uint64_t disk_at; /* when that is looked at again */
+    bool has_end;     /* for the caller to set: what the file has behind `end` is not taken */
     uint64_t end;
     int file;
     int copy;          /* another file that gets all as well; -1: none */
@@ -27,6 +38,7 @@ struct qemu_log_input {
     struct text shown; /* what goes to the copy, where that is a terminal, or copies_rest */
     size_t room;       /* of the FIFO, bytes; of a file, how much is taken at once */
     char *buffer;
+    size_t held; /* bytes of the buffer: the begin of a line that does not tell yet what it is */
     uint64_t max_size;               /* of the file; 0: any */
     uint64_t bytes, lines;           /* written */
     uint64_t lost_bytes, lost_lines; /* not, as … */
@@ -71,8 +83,8 @@ int qemu_log_input_open_fifo(const char *fifo, const char *path, uint64_t max_si
  * fails. */
 int qemu_log_input_open_file(int own, const char *path, uint64_t max_size,
                              struct qemu_log_input *ret, struct error *error);
-/* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
- * nothing was left to be taken. CLOCK, which is borrowed, states the largest error before a line that has it is written. */
+/* The lines come without times: events get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
+ * nothing was left to be taken; without `names`, all lines do. CLOCK, which is borrowed, states the largest error before a line that has it is written. */
 int qemu_log_input_stamp(struct qemu_log_input *log, struct qemu_clock *clock, struct error *error);
 /* Takes what there is. *RET_SLEEP: for how many ns it may be left alone; UINT64_MAX: until there is something to be
  * read. */

@@ -152,6 +152,15 @@ void log_search_done(struct log_search *search)
 
 /* ---- Another QEMU with the same log ---- */
 
+bool log_search_has_pids(pid_t pid)
+{
+    struct stat its, own;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%ld/ns/pid", (long)pid);
+    return stat(path, &its) == 0 && stat("/proc/self/ns/pid", &own) == 0 && is_same(&its, &own);
+}
+
 struct sharing {
     pid_t pid;
     struct stat st;

@@ -29,5 +29,7 @@ void log_search_done(struct log_search *search);
 
 /* Whether process PID has the file of ST open for writing, or its files cannot be listed. */
 bool log_search_is_open(pid_t pid, const struct stat *st);
+/* True if process PID has the PIDs that this process sees. */
+bool log_search_has_pids(pid_t pid);
 /* Another QEMU that has the file FD open for writing; 0: none that this user may see. */
 pid_t log_search_sharer(pid_t pid, int fd);

@@ -14,6 +14,7 @@
 #include "proto/message.h"
 #include "record/kernel/kernel_recorder.h"
 #include "record/qemu/attach.h"
+#include "record/qemu/log_search.h"
 #include "tracedir/host.h"
 
 static const char *join(struct qemu_recorder *self, const char *dir, const char *name)
@@ -177,6 +178,21 @@ static int open_log(struct qemu_recorder *self, const struct qemu_arguments *arg
                                             &self->log, error);
 }
 
+/* A file that QEMU logs to by itself may be another QEMU's log, too, and its disk may be full. */
+static void watch_file(struct qemu_recorder *self)
+{
+    pid_t pid = self->settings.running->pid;
+    uid_t uid = 0;
+    gid_t gid;
+
+    (void)log_destination_user(pid, &uid, &gid);
+    self->log.is_of_root = uid == 0;
+    self->log_sharer = log_search_sharer(pid, self->log.in);
+    /* In another PID namespace, threads have other numbers in the log than here. */
+    if (self->log_sharer && self->settings.running->has_times && log_search_has_pids(pid))
+        self->log.owner = pid;
+}
+
 /* Of a log that is open. */
 static int set_up_log(struct qemu_recorder *self, struct error *error)
 {
@@ -189,6 +205,8 @@ static int set_up_log(struct qemu_recorder *self, struct error *error)
     self->log.drops_when_full = settings->limit && *settings->limit;
     if (!pairs)
         return error_set(error, -ENOMEM, NULL, "out of memory");
+    if (self->log.is_file)
+        watch_file(self);
     if (self->clock.file < 0)
         r = qemu_clock_open(pairs, &self->clock, error);
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)

@@ -471,6 +471,16 @@ void qemu_note_problems(struct qemu_recorder *self)
                              "events are lost",
                              (unsigned long)self->programs.items[i]->pid,
                              (unsigned long long)self->programs.items[i]->taken.unwritten);
+    if (self->log_sharer && !log->has_pids && log->lines > 0)
+        recorder_problem(
+            &self->recorder,
+            "QEMU's log is also that of process %ld, and its lines do not tell which is "
+            "whose: events of both are in the trace; give each QEMU a log of its own",
+            (long)self->log_sharer);
+    if (log->was_disk_full)
+        recorder_lost(&self->recorder,
+                      "the disk of QEMU's log was full: QEMU may have dropped lines, which are not "
+                      "counted");
     if (self->has_moved_log)
         recorder_lost(
             &self->recorder,

@@ -298,6 +298,7 @@ static void test_own_file(void **state)
     place.in = open(place.fifo, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     assert_int_equal(write(place.in, "before\n", 7), 7);
     own = open(place.fifo, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(lseek(own, 0, SEEK_END), 7);
     assert_int_equal(qemu_log_input_open_file(own, place.file, 0, &place.log, NULL), 0);
     qemu_log_input_take(&place.log, &sleep);
     assert_true(place.log.is_idle && place.log.wake >= 0 && sleep == UINT64_MAX);
