@@ -50,3 +50,43 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                             "may be missing on the CPUs that lost events");
     return r < 0 ? r : result_forget_times(ret_result);
 }
+
+/* ---- One analysis ---- */
+
+static void pass_begin(struct sink *sink)
+{
+    sink_begin(&container_of(sink, struct analysis_pass, sink)->analysis->sink);
+}
+
+static int pass_put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct analysis_pass *pass = container_of(sink, struct analysis_pass, sink);
+    int r = coverage_put_selected(&pass->coverage, pass->analysis->settings.select, items, n);
+
+    if (r < 0)
+        return r;
+    r = sink_put(&pass->analysis->sink, items, n);
+    return r < 0 ? sink_fail(sink, &pass->analysis->sink, r) : 0;
+}
+
+static int pass_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(&container_of(sink, struct analysis_pass, sink)->analysis->sink, item);
+}
+
+static int pass_finish(struct sink *sink)
+{
+    struct analysis_pass *pass = container_of(sink, struct analysis_pass, sink);
+    int r = sink_finish(&pass->analysis->sink);
+
+    return r < 0 ? sink_fail(sink, &pass->analysis->sink, r) : 0;
+}
+
+void analysis_pass_init(struct analysis_pass *pass, struct analysis *analysis)
+{
+    static const struct sink_ops ops = {
+        .begin = pass_begin, .put = pass_put, .begin_loss = pass_begin_loss, .finish = pass_finish};
+
+    *pass = (struct analysis_pass){.sink.ops = &ops, .analysis = analysis};
+    coverage_init(&pass->coverage);
+}

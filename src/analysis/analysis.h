@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* An analysis is a sink of items that makes a struct result. Verbs, `strata summary` and `strata diff` run all analyses in
- * the same way:
+/* An analysis is a sink of items that makes a struct result. All analyses are run in the same way:
  *
  *     struct coverage coverage;                  counts items once for all analyses of a trace
  *     struct analysis *analysis = ...            made by the module of the analysis, from the settings
@@ -11,7 +10,9 @@
  *     sink_finish(&analysis->sink)
  *     analysis_result(analysis, &coverage, &result)
  *     ... print or compare the result ...
- *     result_done(), sink_free(&analysis->sink), coverage_done() */
+ *     result_done(), sink_free(&analysis->sink), coverage_done()
+ *
+ * For one analysis, struct analysis_pass does the second part. `strata summary` reads a trace once for several. */
 
 #include "analysis/result/grouping.h"
 #include "analysis/result/result.h"
@@ -91,3 +92,14 @@ unsigned analysis_default_order(const struct analysis *analysis);
 /* Makes RESULT, which result_done() frees, also on failure. COVERAGE and ANALYSIS outlive it. 0, -ENOMEM. */
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result);
+
+/* A sink that gives what is read of a trace to one analysis, and to the coverage of its result. Like every sink, it is begun and
+ * finished by who reads; both do the same to the analysis. */
+struct analysis_pass {
+    struct sink sink;
+    struct coverage coverage;
+    struct analysis *analysis; /* borrowed */
+};
+
+/* coverage_done() frees what PASS owns. */
+void analysis_pass_init(struct analysis_pass *pass, struct analysis *analysis);

@@ -198,38 +198,12 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
     return EXIT_SUCCESS;
 }
 
-/* Gives items to the coverage and the analysis. */
-struct run_sink {
-    struct sink sink;
-    struct coverage coverage;
-    struct analysis *analysis;
+/* One run of the verb. */
+struct run {
+    struct analysis_pass pass; /* first */
     unsigned sort_column;
     bool has_none; /* no event is selected, which is reported */
 };
-
-static int run_put(struct sink *sink, const struct item *items, unsigned n)
-{
-    struct run_sink *run = container_of(sink, struct run_sink, sink);
-    int r = coverage_put_selected(&run->coverage, run->analysis->settings.select, items, n);
-
-    if (r < 0)
-        return r;
-    r = sink_put(&run->analysis->sink, items, n);
-    return r < 0 ? sink_fail(sink, &run->analysis->sink, r) : 0;
-}
-
-static int run_begin_loss(struct sink *sink, const struct item *item)
-{
-    return sink_begin_loss(&container_of(sink, struct run_sink, sink)->analysis->sink, item);
-}
-
-static int run_finish(struct sink *sink)
-{
-    struct run_sink *run = container_of(sink, struct run_sink, sink);
-    int r = sink_finish(&run->analysis->sink);
-
-    return r < 0 ? sink_fail(sink, &run->analysis->sink, r) : 0;
-}
 
 /* The names of the columns of RESULT are in the error. */
 static void report_unknown_column(const struct result *result, const char *name)
@@ -287,7 +261,7 @@ static void report_left_out(const struct analysis_options *options, const struct
 }
 
 static int print(const struct analysis_options *options, const struct trace *trace,
-                 const struct run_sink *run, struct slowest_context *context, struct text *out)
+                 const struct run *run, struct slowest_context *context, struct text *out)
 {
     const struct print_options print_options = {
         .format = (enum table_format)options->format,
@@ -300,17 +274,17 @@ static int print(const struct analysis_options *options, const struct trace *tra
         .order = run->sort_column,
     };
     struct result result;
-    int r = analysis_result(run->analysis, &run->coverage, &result);
+    int r = analysis_result(run->pass.analysis, &run->pass.coverage, &result);
 
     if (r == 0)
         r = result_tell_sources(&result);
-    if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->analysis->left_out > 0)
-        report_left_out(options, run->analysis);
+    if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->pass.analysis->left_out > 0)
+        report_left_out(options, run->pass.analysis);
     if (r == 0) {
         if (!catalogue_errors_are_known(&trace->catalogue))
             result_refute_errors(&result);
         result_sort(&result,
-                    options->sort ? run->sort_column : analysis_default_order(run->analysis));
+                    options->sort ? run->sort_column : analysis_default_order(run->pass.analysis));
         r = print_result(&result, &print_options, out);
         if (options->folded || options->format == TABLE_CSV)
             walk_report_losses(&result.coverage->losses);
@@ -372,7 +346,7 @@ static int print_context(const struct analysis_options *options,
 
 static int walk_and_print(const struct analysis_options *options, struct walk *walk)
 {
-    struct run_sink *run = container_of(walk->reading.sink, struct run_sink, sink);
+    struct run *run = container_of(walk->reading.sink, struct run, pass.sink);
     struct span_printer printer;
     struct slowest_context context = {0};
     bool is_known;
@@ -380,29 +354,30 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     int r = 0;
 
     if (options->events) {
-        print_spans_begin(&printer, run->analysis, (enum table_format)options->format, walk->out);
+        print_spans_begin(&printer, run->pass.analysis, (enum table_format)options->format,
+                          walk->out);
         printer.is_error_refuted = !catalogue_errors_are_known(&walk->reading.trace->catalogue);
-        run->analysis->put_span = put_span;
-        run->analysis->put_span_arg = &printer;
+        run->pass.analysis->put_span = put_span;
+        run->pass.analysis->put_span_arg = &printer;
         walk->draws = true;
     }
-    sink_begin(&run->analysis->sink);
+    sink_begin(&run->pass.sink);
     status = walk_through(walk);
     run->has_none = walk->reading.has_events && !walk->reading.has_selected &&
                     walk->reading.selection->left > 0;
-    if (run->sink.error.code == 0 && sink_finish(&run->sink) < 0) {
-        cli_print_error(&run->sink.error);
+    if (run->pass.sink.error.code == 0 && sink_finish(&run->pass.sink) < 0) {
+        cli_print_error(&run->pass.sink.error);
         status = EXIT_FAILURE;
     }
-    is_known =
-        status == EXIT_FAILURE || check_keys(run->analysis, walk->reading.trace) == EXIT_SUCCESS;
+    is_known = status == EXIT_FAILURE ||
+               check_keys(run->pass.analysis, walk->reading.trace) == EXIT_SUCCESS;
     if (!is_known)
         status = EXIT_FAILURE;
     if (options->events) {
         r = print_spans_end(&printer);
-        walk_report_losses(&run->coverage.losses);
-    } else if (is_known && run->sink.error.code == 0 &&
-               run->analysis->ops->has_events(run->analysis)) {
+        walk_report_losses(&run->pass.coverage.losses);
+    } else if (is_known && run->pass.sink.error.code == 0 &&
+               run->pass.analysis->ops->has_events(run->pass.analysis)) {
         r = print(options, walk->reading.trace, run, &context, walk->out);
     }
     if (r < 0) {
@@ -437,22 +412,20 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
 int analysis_print(const struct analysis_options *options, struct trace *trace,
                    struct analysis *analysis)
 {
-    static const struct sink_ops sink_ops = {
-        .put = run_put, .begin_loss = run_begin_loss, .finish = run_finish};
-    struct run_sink run = {.sink.ops = &sink_ops, .analysis = analysis};
+    struct run run = {0};
     int status = EXIT_FAILURE;
     int column;
 
-    coverage_init(&run.coverage);
-    column = find_sort_column(options, analysis, &run.coverage);
+    analysis_pass_init(&run.pass, analysis);
+    column = find_sort_column(options, analysis, &run.pass.coverage);
     if (column >= 0) {
         run.sort_column = (unsigned)column;
-        status = analysis_walk(options, trace, &run.sink, &run.coverage.losses,
-                               &run.coverage.layers, walk_and_print);
+        status = analysis_walk(options, trace, &run.pass.sink, &run.pass.coverage.losses,
+                               &run.pass.coverage.layers, walk_and_print);
         if (run.has_none && !analysis->ops->has_events(analysis))
             status = EXIT_FAILURE;
     }
-    coverage_done(&run.coverage);
+    coverage_done(&run.pass.coverage);
     return status;
 }
 

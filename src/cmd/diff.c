@@ -154,7 +154,7 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
         status = EXIT_SUCCESS;
         run->is_lossy |= sides[i].has_losses;
         sides[i].has_result = true;
-        if (analysis_result(&sides[i].analyses.analysis, &sides[i].coverage,
+        if (analysis_result(&sides[i].analyses.analysis, &sides[i].pass.coverage,
                             &sides[i].result) < 0)
             status = cli_no_memory();
     }

@@ -6,21 +6,6 @@
 
 #include "cmd/cmd.h"
 
-static int side_put(struct sink *sink, const struct item *items, unsigned n)
-{
-    struct diff_side *side = container_of(sink, struct diff_side, sink);
-    const struct selection *select = side->selection.of_rows ? &side->selection : NULL;
-    int r = coverage_put_selected(&side->coverage, select, items, n);
-
-    return r < 0 ? r : sink_put(&side->analyses.analysis.sink, items, n);
-}
-
-static int side_begin_loss(struct sink *sink, const struct item *item)
-{
-    return sink_begin_loss(&container_of(sink, struct diff_side, sink)->analyses.analysis.sink,
-                           item);
-}
-
 static int init_stat(struct diff_side *side, const struct analysis_settings *settings)
 {
     return tally_result_init(&side->analyses.stat, settings);
@@ -116,7 +101,7 @@ void diff_side_done(struct diff_side *side)
         side->verb->done(side);
     span_rules_user_done(&side->pairs);
     selection_done(&side->selection);
-    coverage_done(&side->coverage);
+    coverage_done(&side->pass.coverage);
     trace_free(side->trace);
     *side = (struct diff_side){0};
 }
@@ -125,18 +110,18 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct select_options *select, char *path, bool again,
                    const struct diff_verb *verb, const struct analysis_settings *settings)
 {
-    static const struct sink_ops sink_ops = {.put = side_put, .begin_loss = side_begin_loss};
     struct analysis_settings copy = *settings;
     struct text out = TEXT_IN_MEMORY;
     struct walk walk = {.reading.selection = &side->selection,
                         .out = &out,
                         .again = again,
-                        .reading.sink = &side->sink,
-                        .losses = &side->coverage.losses};
+                        .reading.sink = &side->pass.sink,
+                        .losses = &side->pass.coverage.losses};
     int status = EXIT_FAILURE, r;
+    bool was_failed;
 
-    *side = (struct diff_side){.sink.ops = &sink_ops};
-    coverage_init(&side->coverage);
+    *side = (struct diff_side){0};
+    analysis_pass_init(&side->pass, &side->analyses.analysis);
     r = verb->of_items ? selection_init(&side->selection, select)
                        : selection_init_rows(&side->selection, select);
     if (r < 0)
@@ -153,11 +138,14 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
         cli_error("--by has more keys than rows of %s have room for", verb->name);
     if (r < 0)
         return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
-    sink_begin(&side->analyses.analysis.sink);
+    sink_begin(&side->pass.sink);
     status = walk_through(&walk);
     side->has_losses = walk_has_losses(&walk);
     side->is_read = walk.reading.error.code != -ENOMEM;
-    if (sink_finish(&side->analyses.analysis.sink) < 0) {
+    was_failed = side->pass.sink.error.code != 0;
+    if (sink_finish(&side->pass.sink) < 0) {
+        if (!was_failed)
+            cli_print_error(&side->pass.sink.error);
         side->is_read = false;
         status = EXIT_FAILURE;
     }

@@ -24,12 +24,11 @@ union diff_analyses {
 
 /* One trace with one analysis. */
 struct diff_side {
-    struct sink sink;
+    struct analysis_pass pass;
     struct trace *trace;
     struct span_rules_user pairs;
     union diff_analyses analyses;
     struct selection selection; /* of rows, but of items for `stat` */
-    struct coverage coverage;
     struct result result;
     const struct diff_verb *verb;
     bool has_result;
