@@ -11,11 +11,11 @@
 #include "cmd/cmd.h"
 
 static const struct command *const commands[] = {
-    &agent_command,   &collect_command, &ctl_command,   &diff_command,   &exits_command,
-    &export_command,  &gen_command,     &info_command,  &io_command,     &irq_command,
-    &latency_command, &list_command,    &merge_command, &record_command, &recover_command,
-    &report_command,  &sched_command,   &serve_command, &sql_command,    &stat_command,
-    &summary_command, &top_command,     &view_command,
+    &agent_command,   &collect_command, &ctl_command,   &diff_command,  &exits_command,
+    &export_command,  &gen_command,     &info_command,  &io_command,    &irq_command,
+    &latency_command, &list_command,    &merge_command, &path_command,  &record_command,
+    &recover_command, &report_command,  &sched_command, &serve_command, &sql_command,
+    &stat_command,    &summary_command, &top_command,   &view_command,
 };
 
 static const char *text(const char *s)

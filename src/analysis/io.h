@@ -158,6 +158,8 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
 int io_tracker_give(struct io_tracker *tracker, int64_t time);
 /* When REQUEST began: at the first of its points. */
 int64_t io_request_begin(const struct io_request *request);
+/* When it ended: at the last of its points. */
+int64_t io_request_end(const struct io_request *request);
 /* When the first of the requests began that are open, or are not given yet, and began after AFTER; INT64_MAX: there is
  * none. */
 int64_t io_tracker_first(const struct io_tracker *tracker, int64_t after);

@@ -24,9 +24,9 @@ void cmd_print_report(void *userdata, const char *text);
 struct command;
 extern const struct command agent_command, collect_command, ctl_command, diff_command,
     exits_command, export_command, gen_command, info_command, io_command, irq_command,
-    latency_command, list_command, merge_command, record_command, recover_command, report_command,
-    sched_command, serve_command, sql_command, stat_command, summary_command, top_command,
-    view_command;
+    latency_command, list_command, merge_command, path_command, record_command, recover_command,
+    report_command, sched_command, serve_command, sql_command, stat_command, summary_command,
+    top_command, view_command;
 int cmd_agent(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
@@ -40,6 +40,7 @@ int cmd_irq(int argc, char **argv);
 int cmd_latency(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_path(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);

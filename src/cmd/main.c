@@ -39,6 +39,7 @@ static const struct verb verbs[] = {
     {"latency", cmd_latency, &latency_command},
     {"list", cmd_list, &list_command},
     {"merge", cmd_merge, &merge_command},
+    {"path", cmd_path, &path_command},
     {"record", cmd_record, &record_command},
     {"recover", cmd_recover, &recover_command},
     {"report", cmd_report, &report_command},

@@ -14,7 +14,8 @@
 static const char *const columns_by_rank[] = {
     " n sum error run_share wait_share sleep_share unknown_share busy_share interrupt_share "
     "idle_share cpu_share ",
-    " p50 p99 max part runs wake_p99 delay_p99 guest_share vmm_share run_unknown_share "
+    " p50 p99 max part slow_part rest_part runs wake_p99 delay_p99 guest_share vmm_share "
+    "run_unknown_share "
     "stolen_share stolen_unknown_share blocked_share partial_run_share full_run_share ",
     " share wake_max preempt_n preempt_sum halted_share run wait sleep vmm self ",
     " rate mean wake_p50 preempt_max delay_max migrations ",
@@ -362,6 +363,10 @@ static void write_slow(const struct result *result, struct json_writer *w,
     }
     json_write_key(w, "error_ns");
     write_error(result, w, slow->error_ns);
+    if (slow->name) {
+        json_write_key(w, "name");
+        json_write_str(w, slow->name);
+    }
     print_json_key(result, slow->row, w);
     for (unsigned i = 0; i < ARRAY_SIZE(places); i++) {
         if (places[i].v < 0)
@@ -379,6 +384,10 @@ static void write_slow(const struct result *result, struct json_writer *w,
         json_write_object(w);
         json_write_key(w, "name");
         json_write_str(w, slow->stages[i].name);
+        if (slow->stages[i].layer) {
+            json_write_key(w, "layer");
+            json_write_str(w, slow->stages[i].layer);
+        }
         write_time(result, w, "begin", slow->stages[i].begin);
         write_time(result, w, "end", slow->stages[i].end);
         if (slow->stages[i].error_ns > 0) {

@@ -228,6 +228,26 @@ static void put_error(const struct result *result, uint32_t error_ns, int64_t be
         text_put_char(out, '?');
 }
 
+/* How long it took; of a stage with a layer, before that when it began, and after it the layer. */
+static void put_stage_time(const struct result *result, const struct result_stage *stage,
+                           struct text *out)
+{
+    int64_t ticks = ticks_between(stage->begin, stage->end);
+    char buf[32];
+
+    if (stage->layer) {
+        clock_put_time(&result->clock, stage->begin, out);
+        text_printf(
+            out, " %9s",
+            duration_text(buf, sizeof buf, &result->clock, (uint64_t)MAX(ticks, (int64_t)0)));
+    } else {
+        print_duration(&result->clock, ticks, out);
+    }
+    put_error(result, stage->error_ns, stage->begin, stage->end, out);
+    if (stage->layer)
+        text_printf(out, "  %-5s ", stage->layer);
+}
+
 static void put_slow(const struct result *result, const struct result_slow *slow, struct text *out)
 {
     const char *task = origin_task_name(slow->origin, slow->pid);
@@ -239,6 +259,8 @@ static void put_slow(const struct result *result, const struct result_slow *slow
     put_error(result, slow->error_ns, slow->begin, slow->end, out);
     text_put_str(out, slow->is_open ? " and not ended  " : "  ");
     clock_put_time(&result->clock, slow->begin, out);
+    if (slow->name)
+        text_printf(out, "  %s", slow->name);
     for (unsigned i = 0; slow->row && i < result->n_keys; i++)
         text_printf(out, "  %s", slow->row->keys[i]);
     if (slow->cpu != CPU_UNKNOWN)
@@ -250,8 +272,7 @@ static void put_slow(const struct result *result, const struct result_slow *slow
         const struct result_stage *stage = &slow->stages[i];
 
         text_put_literal(out, "    ");
-        print_duration(&result->clock, ticks_between(stage->begin, stage->end), out);
-        put_error(result, stage->error_ns, stage->begin, stage->end, out);
+        put_stage_time(result, stage, out);
         text_printf(out, " %s%s\n", stage->name,
                     slow->is_open && i + 1 == slow->n_stages ? ", not ended" : "");
         put_why(stage->why, "      ", out);

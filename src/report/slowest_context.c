@@ -44,12 +44,12 @@ int slowest_context_init(struct slowest_context *context, const struct result *r
         int64_t first = MIN(slow->begin, slow->end), last = MAX(slow->begin, slow->end);
         struct context_span *span = &context->spans[context->n++];
 
-        *span =
-            (struct context_span){.begin = slow->begin,
-                                  .end = slow->end,
-                                  .from = first < around ? 0 : first - around,
-                                  .until = last > INT64_MAX - around ? INT64_MAX : last + around,
-                                  .keys = join_keys(result, slow->row)};
+        *span = (struct context_span){
+            .begin = slow->begin,
+            .end = slow->end,
+            .from = first < around ? 0 : first - around,
+            .until = last > INT64_MAX - around ? INT64_MAX : last + around,
+            .keys = slow->name ? strdup(slow->name) : join_keys(result, slow->row)};
         if (!span->keys)
             return -ENOMEM;
     }

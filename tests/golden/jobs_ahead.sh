@@ -48,7 +48,7 @@ for capture in boot xen xen-all guest simple damaged/boot; do
 done
 
 # Names of tasks while it is read, and only when the result is printed.
-for words in "sched --states" "sched --who" "sched --latency" "sched --by cpu --states" "sched --task '*a*'" \
+for words in "sched --states" "sched --who" "sched --latency" "sched --by cpu --states" "sched --task '*a*'" "path --waits --slowest 3" \
     "latency --by task" "latency --task '*s*'" "latency --events -f json" "summary -f json" "irq --hist --every 0.01"; do
     # shellcheck disable=SC2086 # words
     same $words guest

@@ -22,3 +22,4 @@ check text 1 2 5 6 9 10 12
 check clock 3 5 9
 check rate 1 2 3 4 5 6
 check two 7 11 14
+check path $(seq 20)

@@ -25,6 +25,7 @@ from recording import Source
 from text_file import TextFile
 from truth import Difference
 import verbs
+import verbs_path
 import verbs_summary
 import verbs_xen
 import xen
@@ -112,6 +113,24 @@ def damage(seed, source, words):
         else:
             source.damage_time(rng)
         words.append(f"{source.kernel.name}: damaged times {list(source.stray)[:1]}")
+
+
+def make_whole(seed, path):
+    """A machine of whose recording nothing is missing, up to the first event of each CPU."""
+    rng = random.Random(seed)
+    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8, rng.random() < 0.7)
+    end = rng.randint(15, 50) * machine.MILLI
+    made.run(end + machine.MILLI)
+    sources = [Source(made.host, 0, end)]
+    if made.guest and made.guest.events:
+        sources.append(Source(made.guest, 0, end, 10**9, rng.randrange(10**12)))
+    for source in sources:
+        if not made.has_waking:
+            source.drop("sched_waking")
+    if made.vmm and made.vmm.events:
+        sources.append(VmmFile(made.vmm, 0, end))
+    kernel_files.write_manifest(path, [source.write(path) for source in sources])
+    return sources, ["whole"]
 
 
 def make_clock(seed, path):
@@ -305,6 +324,9 @@ def check(strata, seed, kind, has_partitions):
         elif kind == "rate":
             sources, words = make_rate(seed, path)
             verbs.check_rate(strata, path, sources)
+        elif kind == "path":
+            sources, words = make_whole(seed, path)
+            verbs_path.check_whole(verbs.Case(strata, path, sources))
         elif kind == "two":
             words = check_together(strata, seed, path)
         elif kind in ("perf", "perf-ctf", "lttng", "text", "raw"):
@@ -315,7 +337,7 @@ def check(strata, seed, kind, has_partitions):
             case = verbs.check_all(strata, path, sources)
             verbs_summary.check_diff(case, other_case(strata, seed % N_OTHERS))
         if has_partitions:
-            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path, "rate": path}.get(kind, f"{path}/made"))
+            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path, "rate": path, "path": path}.get(kind, f"{path}/made"))
     except Difference as difference:
         kept = os.path.join(tempfile.gettempdir(), f"simulation-{seed}")
         shutil.rmtree(kept, ignore_errors=True)
@@ -329,7 +351,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "perf-ctf", "lttng", "text", "raw", "clock", "rate", "two"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "perf-ctf", "lttng", "text", "raw", "clock", "rate", "two", "path"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")

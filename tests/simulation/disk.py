@@ -26,7 +26,7 @@ class Request:
     def __init__(self, disk, kind, sector, sectors):
         self.disk, self.kind, self.sector, self.sectors = disk, kind, sector, sectors
         self.at = {}
-        self.cpu = self.pid = None
+        self.cpu = self.pid = self.end_cpu = None
         self.thread = None
         self.is_done = False
         self.taken_since = None  # QEMU's last event before it handled this that could be the notification of it
@@ -78,7 +78,7 @@ class Disk:
         """In the handler that began at ENTRY."""
         request.at["inject"] = entry
         request.at["guest"] = self.emit(cpu, "block_rq_complete", request, error=0, cmd="")
-        request.is_done = True
+        request.is_done, request.end_cpu = True, cpu
         wake(self.kernel, cpu, request.thread)
 
 

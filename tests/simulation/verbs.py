@@ -8,6 +8,7 @@ from disk import VmmFile
 from truth import Difference, Truth, overlap
 from verbs_io import check_io
 from verbs_parts import check_by, check_stat, check_state_sums
+from verbs_path import check_paths
 from verbs_row import check_fates, check_row, contains, require
 from verbs_summary import check_summary
 from verbs_tight import check_spans, check_states
@@ -274,6 +275,7 @@ def check_all(strata, path, sources, is_directory=True):
         for check in (check_spans, check_states) if len(case.truths) > 1 else ():
             check(case, truth)
     check_summary(case)
+    check_paths(case)
     return case
 
 

@@ -721,6 +721,15 @@ int64_t io_request_begin(const struct io_request *request)
     return request->at[first];
 }
 
+int64_t io_request_end(const struct io_request *request)
+{
+    unsigned last = IO_COMPLETED;
+
+    while (last > 0 && request->at[last] == TIME_UNKNOWN)
+        last--;
+    return request->at[last];
+}
+
 void io_point_put_events(enum io_point point, struct text *text)
 {
     unsigned n = 0;

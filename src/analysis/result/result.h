@@ -109,6 +109,7 @@ static inline const struct result_period *result_row_period(const struct result_
 /* A part of one of the longest spans. */
 struct result_stage {
     const char *name;
+    const char *layer; /* NULL: it is not of one layer */
     int64_t begin, end;
     uint32_t
         error_ns; /* of how long it took, at the most; 0: its ends are on one clock, or it is not known */
@@ -122,8 +123,9 @@ struct result_slow {
         is_open; /* it, and the last of its stages, has not ended: `end`: until when that is known */
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
-    const struct origin *origin; /* of its begin; borrowed */
-    const struct result_row *row;
+    const struct origin *origin;  /* of its begin; borrowed */
+    const struct result_row *row; /* NULL: it is in several; `name` says what it is */
+    const char *name;
     const struct result_stage *stages;
     unsigned n_stages;
     const char *const *why; /* of the whole span; as in struct result_stage */

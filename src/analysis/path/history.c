@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/path/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "event/class_map.h"
+#include "event/kernel_event.h"
+#include "event/value.h"
+
+#define ALL_VCPUS "ALL CPUs/TCG" /* as QEMU calls a thread that emulates all vCPUs */
+/* common_flags of the kernel's events: in an interrupt, in a softirq. */
+#define IN_INTERRUPT 0x18
+
+enum history_role {
+    ROLE_NONE,
+    ROLE_WAKE,
+    ROLE_HANDLER_BEGINS,
+    ROLE_SOFTIRQ_BEGINS,
+    ROLE_TIMER_BEGINS,
+    ROLE_OTHER_BEGINS,
+    ROLE_ENDS,
+    ROLE_COMPLETE,
+};
+
+struct history_class {
+    bool known;
+    uint8_t role; /* enum history_role */
+    int16_t number, name;
+};
+
+struct history_cpu {
+    struct history_cause nested[HISTORY_NESTED];
+    unsigned depth;             /* may be more than are kept */
+    struct history_cause ended; /* the last one, if … */
+    bool has_ended;
+    bool knows_flags; /* of its source: events tell whether they are in an interrupt */
+};
+
+static uint64_t log_key(const struct origin *origin, enum state_of of, int32_t id)
+{
+    return (uint64_t)origin->number << 34 | (uint64_t)of << 32 | (uint32_t)id;
+}
+
+static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
+{
+    return (uint64_t)origin->number << 32 | (uint32_t)cpu;
+}
+
+/* ---- states ---- */
+
+static struct history_log *get_log(struct history *history, const struct state_interval *interval)
+{
+    uint64_t key = log_key(interval->origin, (enum state_of)interval->of, interval->id);
+    struct history_log *log = map_get(&history->logs, key);
+
+    if (likely(log != NULL))
+        return log;
+    log = calloc(1, sizeof *log);
+    if (!log || map_put(&history->logs, key, log) < 0) {
+        free(log);
+        return NULL;
+    }
+    log->origin = interval->origin;
+    log->id = interval->id;
+    log->of = interval->of;
+    return log;
+}
+
+static int note_vcpu(struct history *history, const void *vm, int32_t vcpu, int32_t pid)
+{
+    struct history_vcpu *more;
+
+    for (unsigned i = 0; i < history->n_vcpus; i++)
+        if (history->vcpus[i].vcpu == vcpu && history->vcpus[i].vm == vm) {
+            if (history->vcpus[i].pid != pid)
+                history->vcpus[i].pid = PID_UNKNOWN;
+            return 0;
+        }
+    if (history->n_vcpus == HISTORY_VCPUS_MAX)
+        return 0;
+    more = realloc(history->vcpus, (history->n_vcpus + 1) * sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    history->vcpus = more;
+    more[history->n_vcpus++] = (struct history_vcpu){.vm = vm, .vcpu = vcpu, .pid = pid};
+    return 0;
+}
+
+static int note_thread(struct history *history, const struct state_interval *interval)
+{
+    const struct origin *origin = interval->origin;
+    const void *vm;
+
+    if (interval->vcpu == VCPU_UNKNOWN && strcmp(interval->name, ALL_VCPUS) != 0)
+        return 0;
+    vm = origin->vm_of ? origin->vm_of(origin, interval->id) : NULL;
+    return note_vcpu(history, vm, interval->vcpu, interval->id);
+}
+
+static int make_room(struct history_log *log)
+{
+    unsigned room = MAX(log->room + log->room / 2, 8u);
+    struct history_state *states = realloc(log->states, room * sizeof *states);
+
+    if (!states)
+        return -ENOMEM;
+    log->states = states;
+    log->room = room;
+    return 0;
+}
+
+static int keep_state(struct history *history, const struct state_interval *interval)
+{
+    const struct origin *origin = interval->origin;
+    struct history_log *log;
+
+    if (origin->layer == LAYER_HOST) {
+        history->has_hosts |= history->host && history->host != origin;
+        history->host = origin;
+        if (interval->of == STATE_OF_THREAD && note_thread(history, interval) < 0)
+            return -ENOMEM;
+    }
+    history->newest = MAX(history->newest, interval->end);
+    if (interval->state != STATE_UNKNOWN && interval->end > interval->begin) {
+        log = get_log(history, interval);
+        if (!log || (log->n == log->room && make_room(log) < 0))
+            return -ENOMEM;
+        log->states[log->n++] = (struct history_state){
+            .begin = interval->begin,
+            .end = interval->end,
+            .moved_at = state_waits((enum state)interval->state) ? interval->moved_at : 0,
+            .by = interval->by,
+            .cpu = interval->cpu,
+            .moved_from = interval->moved_from,
+            .state = interval->state,
+            .begin_seen = interval->begin_seen,
+            .end_seen = interval->end_seen};
+        history->n_states++;
+    }
+    return history->put_state && interval->of == STATE_OF_THREAD
+               ? history->put_state(history->arg, interval)
+               : 0;
+}
+
+static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        if (intervals[i].of == STATE_OF_THREAD || intervals[i].of == STATE_OF_CPU)
+            r = keep_state(arg, &intervals[i]);
+    return r;
+}
+
+const struct history_log *history_find(const struct history *history, const struct origin *origin,
+                                       enum state_of of, int32_t id)
+{
+    return map_get(&history->logs, log_key(origin, of, id));
+}
+
+unsigned history_first(const struct history_log *log, int64_t time)
+{
+    unsigned low = 0, high = log->n;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (log->states[middle].end > time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* ---- interrupts and wake-ups ---- */
+
+static _cold_ int add_class(struct history *history, const struct item *item)
+{
+    static const struct {
+        const char *group, *name;
+        enum history_role role;
+        const char *number, *text;
+    } events[] = {
+        {"sched", "sched_waking", ROLE_WAKE, "pid", NULL},
+        {"sched", "sched_wakeup", ROLE_WAKE, "pid", NULL},
+        {"sched", "sched_wakeup_new", ROLE_WAKE, "pid", NULL},
+        {"irq", "irq_handler_entry", ROLE_HANDLER_BEGINS, "irq", "name"},
+        {"irq", "irq_handler_exit", ROLE_ENDS, NULL, NULL},
+        {"irq", "softirq_entry", ROLE_SOFTIRQ_BEGINS, "vec", NULL},
+        {"irq", "softirq_exit", ROLE_ENDS, NULL, NULL},
+        {"irq_vectors", "local_timer_entry", ROLE_TIMER_BEGINS, NULL, NULL},
+        {"irq_vectors", "*_entry", ROLE_OTHER_BEGINS, NULL, NULL},
+        {"irq_vectors", "*_exit", ROLE_ENDS, NULL, NULL},
+        {"timer", "hrtimer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
+        {"timer", "hrtimer_expire_exit", ROLE_ENDS, NULL, NULL},
+        {"timer", "timer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
+        {"timer", "timer_expire_exit", ROLE_ENDS, NULL, NULL},
+        {"block", "block_rq_complete", ROLE_COMPLETE, NULL, NULL},
+    };
+    const struct event_class *class = item->class;
+    struct history_class found = {.known = true, .number = -1, .name = -1};
+
+    if (class_map_grow(history->classes, history->n_classes, class) < 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < ARRAY_SIZE(events) && found.role == ROLE_NONE; i++) {
+        if ((item->origin->layer != LAYER_GUEST && item->origin->layer != LAYER_HOST) ||
+            !kernel_event_is(class, events[i].group, events[i].name))
+            continue;
+        found.role = (uint8_t)events[i].role;
+        if (events[i].number)
+            found.number = (int16_t)kernel_event_field(class, events[i].number);
+        if (events[i].text)
+            found.name = (int16_t)event_class_field(class, events[i].text);
+        if (found.role == ROLE_WAKE && found.number < 0)
+            found.role = ROLE_NONE;
+    }
+    history->classes[class->index] = found;
+    return 0;
+}
+
+static struct history_cpu *get_cpu(struct history *history, const struct origin *origin,
+                                   int32_t cpu)
+{
+    uint64_t key = cpu_key(origin, cpu);
+    struct history_cpu *found = map_get(&history->cpus, key);
+
+    if (likely(found != NULL))
+        return found;
+    found = calloc(1, sizeof *found);
+    if (!found || map_put(&history->cpus, key, found) < 0) {
+        free(found);
+        return NULL;
+    }
+    return found;
+}
+
+/* The name of the handler that ITEM begins, which is kept. *RET_NAME is NULL: it has none. */
+static int get_name(struct history *history, const struct item *item,
+                    const struct history_class *class, const char **ret_name)
+{
+    struct value number, name;
+    uint64_t key;
+
+    *ret_name = NULL;
+    if (class->number < 0)
+        return 0;
+    number = item_value(item, (unsigned)class->number);
+    if (!number.present)
+        return 0;
+    key = (uint64_t)item->origin->number << 32 | (uint32_t)number.u;
+    *ret_name = map_get(&history->names, key);
+    if (*ret_name || class->name < 0)
+        return 0;
+    name = item_value(item, (unsigned)class->name);
+    if (!name.present || name.len == 0)
+        return 0;
+    *ret_name = arena_strndup(&history->arena, name.s, name.len);
+    return *ret_name ? map_put(&history->names, key, (void *)(uintptr_t)*ret_name) : -ENOMEM;
+}
+
+static int begin_interrupt(struct history *history, struct history_cpu *cpu,
+                           const struct item *item, const struct history_class *class)
+{
+    static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+                                           "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
+    struct history_cause cause = {.completed_at = TIME_UNKNOWN};
+    struct value number;
+    int r = 0;
+
+    switch ((enum history_role) class->role) {
+    case ROLE_HANDLER_BEGINS:
+        cause.interrupt = INTERRUPT_HANDLER;
+        r = get_name(history, item, class, &cause.name);
+        break;
+    case ROLE_SOFTIRQ_BEGINS:
+        cause.interrupt = INTERRUPT_HANDLER;
+        if (class->number < 0)
+            break;
+        number = item_value(item, (unsigned)class->number);
+        if (number.present && number.u < ARRAY_SIZE(softirqs))
+            cause.name = softirqs[number.u];
+        if (number.present && (number.u == 1 || number.u == 8))
+            cause.interrupt = INTERRUPT_TIMER;
+        break;
+    case ROLE_TIMER_BEGINS: cause.interrupt = INTERRUPT_TIMER; break;
+    default: break;
+    }
+    if (cpu->depth < HISTORY_NESTED)
+        cpu->nested[cpu->depth] = cause;
+    cpu->depth++;
+    return r;
+}
+
+/* Whether ITEM, on CPU, happened in an interrupt. */
+static bool find_cause(const struct history_cpu *cpu, const struct item *item,
+                       struct history_cause *ret_cause)
+{
+    struct kernel_context context;
+    bool has_context = kernel_event_context(item, &context);
+
+    *ret_cause = (struct history_cause){.completed_at = TIME_UNKNOWN};
+    if (cpu && cpu->depth > 0 && cpu->depth <= HISTORY_NESTED) {
+        *ret_cause = cpu->nested[cpu->depth - 1];
+        return true;
+    }
+    return (cpu && cpu->depth > 0) || (has_context && (context.flags & IN_INTERRUPT));
+}
+
+bool history_find_interrupt(const struct history *history, const struct item *item,
+                            struct history_cause *ret_cause)
+{
+    const struct history_cpu *cpu;
+
+    if (item->cpu == CPU_UNKNOWN || item->class->index >= history->n_classes)
+        return false;
+    cpu = map_get(&history->cpus, cpu_key(item->origin, item->cpu));
+    if (cpu && cpu->has_ended && history->classes[item->class->index].role == ROLE_ENDS) {
+        *ret_cause = cpu->ended;
+        return true;
+    }
+    return find_cause(cpu, item, ret_cause);
+}
+
+bool history_knows_interrupts(const struct history *history, const struct origin *origin)
+{
+    const struct history_cpu *any = map_get(&history->cpus, cpu_key(origin, CPU_UNKNOWN));
+
+    if (any && any->knows_flags)
+        return true;
+    for (unsigned i = 0; i < history->states.n_sources; i++) {
+        const struct origin *other;
+
+        states_counts(&history->states, i, &other);
+        if (other == origin)
+            return states_events(&history->states, i) & STATE_EVENT_INTERRUPT;
+    }
+    return false;
+}
+
+static int put_wake(struct history *history, const struct history_cpu *cpu, const struct item *item,
+                    const struct history_class *class)
+{
+    struct history_wake wake = {.time = item->time, .origin = item->origin};
+    struct value pid;
+
+    if (!find_cause(cpu, item, &wake.cause))
+        return 0;
+    pid = item_value(item, (unsigned)class->number);
+    if (!pid.present)
+        return 0;
+    wake.pid = (int32_t)pid.u;
+    if (history->n_wakes == history->wakes_room) {
+        unsigned room = MAX(history->wakes_room + history->wakes_room / 2, 1024u);
+        struct history_wake *more = realloc(history->wakes, room * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        history->wakes = more;
+        history->wakes_room = room;
+    }
+    history->newest = MAX(history->newest, item->time);
+    history->wakes[history->n_wakes++] = wake;
+    return 0;
+}
+
+/* The CPUs of ORIGIN, or CPU of it, handle no interrupt that is known. */
+static void forget_interrupts(struct history *history, const struct origin *origin, int32_t cpu)
+{
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    while (map_next(&history->cpus, &iter, &key, &value))
+        if (key >> 32 == origin->number && (cpu == CPU_UNKNOWN || (int32_t)(uint32_t)key == cpu))
+            ((struct history_cpu *)value)->depth = 0;
+}
+
+/* Of its source: that its events tell whether they are in an interrupt. */
+static _cold_ int note_flags(struct history *history, const struct item *item)
+{
+    struct history_cpu *any = get_cpu(history, item->origin, CPU_UNKNOWN);
+    struct kernel_context context;
+
+    if (!any)
+        return -ENOMEM;
+    any->knows_flags = kernel_event_context(item, &context);
+    return 0;
+}
+
+static _cold_ int make_errors(struct history *history, const struct origin *origin)
+{
+    unsigned n = MAX(origin->number + 1, history->n_errors * 2);
+    uint32_t *more = realloc(history->errors, n * sizeof *more);
+
+    if (!more)
+        return -ENOMEM;
+    memset(more + history->n_errors, 0, (n - history->n_errors) * sizeof *more);
+    history->errors = more;
+    history->n_errors = n;
+    return 0;
+}
+
+int history_put(struct history *history, const struct item *item)
+{
+    const struct history_class *class;
+    struct history_cpu *cpu;
+
+    if (unlikely(item->kind != ITEM_EVENT)) {
+        forget_interrupts(history, item->origin, item->cpu);
+        return 0;
+    }
+    if (unlikely(item->class->index >= history->n_classes ||
+                 !history->classes[item->class->index].known) &&
+        (add_class(history, item) < 0 || note_flags(history, item) < 0))
+        return -ENOMEM;
+    if (unlikely(item->origin->number >= history->n_errors) &&
+        make_errors(history, item->origin) < 0)
+        return -ENOMEM;
+    if (unlikely(item->error_ns > history->errors[item->origin->number]))
+        history->errors[item->origin->number] = item->error_ns;
+    class = &history->classes[item->class->index];
+    if (likely(class->role == ROLE_NONE) || item->cpu == CPU_UNKNOWN)
+        return 0;
+    cpu = get_cpu(history, item->origin, item->cpu);
+    if (!cpu)
+        return -ENOMEM;
+    switch ((enum history_role) class->role) {
+    case ROLE_WAKE: return put_wake(history, cpu, item, class);
+    case ROLE_ENDS:
+        cpu->has_ended = cpu->depth > 0 && cpu->depth <= HISTORY_NESTED;
+        if (cpu->has_ended)
+            cpu->ended = cpu->nested[cpu->depth - 1];
+        cpu->depth -= cpu->depth > 0;
+        return 0;
+    case ROLE_COMPLETE:
+        if (cpu->depth > 0 && cpu->depth <= HISTORY_NESTED)
+            cpu->nested[cpu->depth - 1].completed_at = item->time;
+        return 0;
+    default: return begin_interrupt(history, cpu, item, class);
+    }
+}
+
+const struct history_cause *history_find_wake(const struct history *history,
+                                              const struct origin *origin, int32_t pid,
+                                              int64_t time)
+{
+    unsigned low = 0, high = history->n_wakes;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (history->wakes[middle].time >= time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    for (; low < history->n_wakes && history->wakes[low].time == time; low++)
+        if (history->wakes[low].pid == pid && history->wakes[low].origin == origin)
+            return &history->wakes[low].cause;
+    return NULL;
+}
+
+/* ---- requests ---- */
+
+static int64_t request_end(const struct history_request *request)
+{
+    return io_request_end(&request->request);
+}
+
+int history_put_request(struct history *history, const struct io_request *request,
+                        uint64_t *ret_number)
+{
+    if (history->n_requests == history->requests_room) {
+        unsigned room = MAX(history->requests_room * 2, 64u);
+        struct history_request *more = realloc(history->requests, room * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        history->requests = more;
+        history->requests_room = room;
+    }
+    *ret_number = ++history->last_request;
+    history->requests[history->n_requests++] =
+        (struct history_request){.request = *request, .number = *ret_number};
+    history->newest = MAX(history->newest, io_request_end(request));
+    return 0;
+}
+
+static int compare_requests(const void *a, const void *b)
+{
+    int64_t x = request_end(a), y = request_end(b);
+
+    return (x > y) - (x < y);
+}
+
+void history_sort(struct history *history)
+{
+    if (history->n_requests > 1)
+        qsort(history->requests, history->n_requests, sizeof *history->requests, compare_requests);
+}
+
+/* The first request that ends at TIME or later. */
+static unsigned first_request(const struct history *history, int64_t time)
+{
+    unsigned low = 0, high = history->n_requests;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (request_end(&history->requests[middle]) >= time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+const struct io_request *history_find_request(const struct history *history,
+                                              const struct origin *origin, int64_t time)
+{
+    const struct io_request *found = NULL;
+
+    for (unsigned i = first_request(history, time);
+         i < history->n_requests && request_end(&history->requests[i]) == time; i++) {
+        if (history->requests[i].request.origin != origin)
+            continue;
+        if (found)
+            return NULL;
+        found = &history->requests[i].request;
+    }
+    return found;
+}
+
+const struct io_request *history_get_request(const struct history *history, uint64_t number,
+                                             int64_t end)
+{
+    for (unsigned i = first_request(history, end);
+         i < history->n_requests && request_end(&history->requests[i]) == end; i++)
+        if (history->requests[i].number == number)
+            return &history->requests[i].request;
+    return NULL;
+}
+
+/* ---- all ---- */
+
+int32_t history_vcpu_thread(const struct history *history, const struct origin *origin,
+                            int32_t vcpu, bool *ret_shared)
+{
+    int32_t found = PID_UNKNOWN;
+
+    for (unsigned i = 0; i < history->n_vcpus && vcpu != VCPU_UNKNOWN; i++) {
+        const struct history_vcpu *one = &history->vcpus[i];
+
+        if ((one->vcpu != vcpu && one->vcpu != VCPU_UNKNOWN) ||
+            (one->vm != origin->vm && one->vm && origin->vm))
+            continue;
+        if (one->pid == PID_UNKNOWN || found != PID_UNKNOWN)
+            return PID_UNKNOWN;
+        found = one->pid;
+        if (ret_shared)
+            *ret_shared = one->vcpu == VCPU_UNKNOWN;
+    }
+    return found;
+}
+
+uint32_t history_error(const struct history *history, const struct origin *origin)
+{
+    return origin && origin->number < history->n_errors ? history->errors[origin->number] : 0;
+}
+
+void history_init(struct history *history)
+{
+    static const struct states_ops ops = {.put = put_intervals};
+
+    *history = (struct history){.max = HISTORY_MAX, .gone_until = INT64_MIN, .newest = INT64_MIN};
+    states_init(&history->states, &ops, history);
+    history->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
+}
+
+int history_put_states(struct history *history, const struct item *items, unsigned n)
+{
+    return states_put(&history->states, items, n);
+}
+
+int history_finish(struct history *history)
+{
+    return states_finish(&history->states);
+}
+
+bool history_is_crowded(const struct history *history)
+{
+    return history->n_states >= history->max || history->n_wakes >= history->max ||
+           history->n_requests >= HISTORY_REQUESTS_MAX;
+}
+
+int64_t history_next_drop(const struct history *history)
+{
+    int64_t oldest = INT64_MAX;
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    while (map_next(&history->logs, &iter, &key, &value)) {
+        const struct history_log *log = value;
+
+        if (log->n > 0)
+            oldest = MIN(oldest, log->states[0].end);
+    }
+    if (history->n_wakes > 0)
+        oldest = MIN(oldest, history->wakes[0].time);
+    if (history->n_requests > 0)
+        oldest = MIN(oldest, request_end(&history->requests[0]));
+    return oldest < history->newest ? oldest + (history->newest - oldest) / 2 : history->newest;
+}
+
+static void drop_states(struct history *history, struct history_log *log, int64_t until)
+{
+    unsigned gone = history_first(log, until);
+
+    memmove(log->states, log->states + gone, (log->n - gone) * sizeof *log->states);
+    log->n -= gone;
+    history->n_states -= gone;
+    if (log->n < log->room / 4) {
+        struct history_state *less =
+            log->n > 0 ? realloc(log->states, log->n * sizeof *less) : NULL;
+
+        if (log->n == 0)
+            free(log->states);
+        if (log->n == 0 || less) {
+            log->states = less;
+            log->room = log->n;
+        }
+    }
+}
+
+void history_drop_oldest(struct history *history)
+{
+    int64_t until = history_next_drop(history);
+    unsigned n = 0;
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    while (map_next(&history->logs, &iter, &key, &value))
+        drop_states(history, value, until);
+    while (n < history->n_wakes && history->wakes[n].time <= until)
+        n++;
+    if (n > 0)
+        memmove(history->wakes, history->wakes + n,
+                (history->n_wakes - n) * sizeof *history->wakes);
+    history->n_wakes -= n;
+    n = 0;
+    while (n < history->n_requests && request_end(&history->requests[n]) <= until)
+        n++;
+    if (n > 0)
+        memmove(history->requests, history->requests + n,
+                (history->n_requests - n) * sizeof *history->requests);
+    history->n_requests -= n;
+    history->gone_until = MAX(history->gone_until, until);
+}
+
+void history_done(struct history *history)
+{
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    states_done(&history->states);
+    while (map_next(&history->logs, &iter, &key, &value)) {
+        free(((struct history_log *)value)->states);
+        free(value);
+    }
+    iter = 0;
+    while (map_next(&history->cpus, &iter, &key, &value))
+        free(value);
+    map_done(&history->logs);
+    map_done(&history->cpus);
+    map_done(&history->names);
+    arena_done(&history->arena);
+    free(history->classes);
+    free(history->wakes);
+    free(history->requests);
+    free(history->vcpus);
+    free(history->errors);
+    *history = (struct history){0};
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the threads and CPUs of all kernels of a trace did lately, who woke which thread, and which requests to disks are over: what
+ * a path (walk.h) is made of.
+ *
+ * Memory is bounded: at most `max` states, wake-ups and requests are kept. Before there are more, the user takes what it needs
+ * (history_is_crowded()) and then drops the oldest (history_drop_oldest()). What was dropped is unknown: history_gone_until().
+ *
+ * Times are ticks of the trace's clock. Not thread-safe. */
+
+#include "analysis/io.h"
+#include "analysis/states/states.h"
+#include "base/map.h"
+
+#define HISTORY_MAX (96u * 1024) /* states of 56 bytes, and wake-ups of 40 */
+#define HISTORY_REQUESTS_MAX 8192u
+#define HISTORY_NESTED 4 /* interrupts in interrupts of a CPU */
+
+/* What a thread or a CPU did. */
+struct history_state {
+    int64_t begin, end;
+    int64_t moved_at; /* as in struct state_interval */
+    int32_t by, cpu, moved_from;
+    uint8_t state; /* enum state */
+    bool begin_seen, end_seen;
+};
+
+/* The states of a thread or a CPU, in the order of time; they do not overlap. */
+struct history_log {
+    const struct origin *origin;
+    int32_t id;
+    uint8_t of; /* enum state_of */
+    struct history_state *states;
+    unsigned n, room;
+};
+
+enum history_interrupt {
+    INTERRUPT_UNKNOWN, /* an interrupt without an event of its own */
+    INTERRUPT_TIMER,
+    INTERRUPT_HANDLER, /* has a name */
+};
+
+/* An interrupt that a CPU handles, and what it has done so far. */
+struct history_cause {
+    int64_t
+        completed_at;  /* when a request to a disk last completed in it; TIME_UNKNOWN: none did */
+    const char *name;  /* NULL: it has none */
+    uint8_t interrupt; /* enum history_interrupt */
+};
+
+/* A thread was woken in an interrupt. */
+struct history_wake {
+    int64_t time;
+    const struct origin *origin;
+    struct history_cause cause;
+    int32_t pid;
+};
+
+struct history_request {
+    struct io_request request;
+    uint64_t number; /* from 1 on */
+};
+
+struct history_cpu;
+struct history_class;
+
+/* Which thread of a host runs a vCPU. */
+struct history_vcpu {
+    const void *vm; /* NULL: not known */
+    int32_t vcpu;   /* VCPU_UNKNOWN: the thread runs all of its machine */
+    int32_t pid;    /* PID_UNKNOWN: several do */
+};
+#define HISTORY_VCPUS_MAX 1024
+
+struct history {
+    struct states states;
+    struct arena arena; /* names */
+    struct map logs;    /* by source and thread or CPU */
+    struct map names;   /* of interrupts, by source and number */
+    struct map cpus;    /* struct history_cpu */
+    struct history_class *classes;
+    unsigned n_classes;
+    struct history_wake *wakes;
+    unsigned n_wakes, wakes_room;
+    struct history_request *requests; /* by their ends, once history_sort() was called */
+    unsigned n_requests, requests_room;
+    uint64_t last_request;
+    struct history_vcpu *vcpus;
+    unsigned n_vcpus;
+    uint32_t *errors; /* by source */
+    unsigned n_errors;
+    const struct origin *host; /* the only host's kernel */
+    bool has_hosts;            /* there are several */
+    unsigned n_states, max;
+    int64_t gone_until; /* INT64_MIN: nothing was dropped */
+    int64_t newest;     /* the end of the last state */
+    /* May be NULL. A thread was in a state; the same order as of states_ops. 0, or a negative errno. */
+    int (*put_state)(void *arg, const struct state_interval *interval);
+    void *arg;
+};
+
+void history_init(struct history *history);
+/* Items in the order of time. 0, -ENOMEM, or what put_state() returned. */
+int history_put(struct history *history, const struct item *item);
+int history_put_states(struct history *history, const struct item *items, unsigned n);
+/* A request that is over. Returns its number in *RET_NUMBER. 0, -ENOMEM. */
+int history_put_request(struct history *history, const struct io_request *request,
+                        uint64_t *ret_number);
+int history_finish(struct history *history);
+void history_done(struct history *history);
+
+bool history_is_crowded(const struct history *history);
+/* Before requests are looked for, or the oldest are dropped. */
+void history_sort(struct history *history);
+/* Until when, with that time, history_drop_oldest() drops what has ended. */
+int64_t history_next_drop(const struct history *history);
+/* Drops at least one. */
+void history_drop_oldest(struct history *history);
+
+/* NULL: there is nothing of it. */
+const struct history_log *history_find(const struct history *history, const struct origin *origin,
+                                       enum state_of of, int32_t id);
+/* The first state of LOG that ends after TIME; log->n: none does. */
+unsigned history_first(const struct history_log *log, int64_t time);
+
+/* The interrupt in which thread PID of ORIGIN was woken at TIME; NULL: in none that was seen. */
+const struct history_cause *history_find_wake(const struct history *history,
+                                              const struct origin *origin, int32_t pid,
+                                              int64_t time);
+/* After history_put(ITEM): the interrupt that its CPU handles, or that ITEM ends; false: it is not known to handle one. */
+bool history_find_interrupt(const struct history *history, const struct item *item,
+                            struct history_cause *ret_cause);
+/* Whether who wakes threads of ORIGIN is known to be the thread of the CPU where no interrupt was seen. */
+bool history_knows_interrupts(const struct history *history, const struct origin *origin);
+
+/* The only request of ORIGIN that completed at TIME; NULL: there is none, or there are several. */
+const struct io_request *history_find_request(const struct history *history,
+                                              const struct origin *origin, int64_t time);
+const struct io_request *history_get_request(const struct history *history, uint64_t number,
+                                             int64_t end);
+
+/* The thread of the host that runs VCPU of the guest ORIGIN; PID_UNKNOWN: it is not known. RET_SHARED, which may be NULL: whether it
+ * runs all vCPUs of the guest. */
+int32_t history_vcpu_thread(const struct history *history, const struct origin *origin,
+                            int32_t vcpu, bool *ret_shared);
+/* The largest error of a time of ORIGIN, in ns; NULL: 0. */
+uint32_t history_error(const struct history *history, const struct origin *origin);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* `strata path`: why intervals took so long. Their paths (walk.h) are added up by who was the cause of how much: rows of durations
+ * by kind of interval, layer, who, what and cause, of an interval each. Of the longest intervals, the segments are kept.
+ *
+ * An interval is a request to a disk, a span of a rule, or a wait of a thread. Its path is found as late as possible, before the states
+ * that it needs are dropped, so that they are known by then.
+ *
+ * Not thread-safe. */
+
+#include "analysis/path/walk.h"
+#include "analysis/result/result_rows.h"
+
+#define PATH_PENDING_MAX 8192u
+
+enum path_of {
+    PATH_OF_REQUESTS,
+    PATH_OF_SPANS,
+    PATH_OF_WAITS,
+};
+
+struct path_group;
+struct path_pending;
+struct path_chain;
+struct path_sums;
+
+struct path {
+    struct analysis analysis; /* first */
+    enum path_of of;
+    struct history history;
+    struct io_tracker tracker;
+    struct spans spans; /* PATH_OF_SPANS */
+    struct path_walk walk;
+    struct path_pending *pending; /* in the order in which they were known */
+    unsigned n_pending, pending_room;
+    struct rows rows;
+    struct path_sums *sums; /* by row: of intervals by how long they took */
+    unsigned n_sums;
+    uint64_t *counted; /* by row: the last interval that it was a part of, and its time there */
+    int64_t *parts;
+    uint32_t *touched; /* rows of the interval that is counted */
+    unsigned n_touched, rows_room;
+    uint64_t n_intervals;
+    struct path_group *groups;
+    unsigned n_groups;
+    struct path_chain **chains; /* of the longest, and of some that no longer are */
+    unsigned n_chains;
+    struct text text[3];
+    struct duration_columns columns;
+    unsigned part, slow, rest; /* columns */
+    bool has_events;
+};
+
+/* RULES are for PATH_OF_SPANS, and outlive PATH. 0, -ENOMEM. */
+int path_init(struct path *path, const struct analysis_settings *settings, enum path_of of,
+              const struct span_rule *rules, unsigned n_rules, const struct catalogue *catalogue);
+void path_done(struct path *path);

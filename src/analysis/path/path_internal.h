@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the files of `strata path` share: path.c finds intervals, path_blame.c counts their segments, path_result.c makes the
+ * result of these. */
+
+#include "analysis/path/path.h"
+
+#define PATH_KEYS 5 /* of, layer, who, what, cause */
+
+/* Intervals of a kind: "guest read", a rule, "wait". */
+struct path_group {
+    const char *name;            /* of a rule; NULL: … */
+    const struct origin *origin; /* of requests: one of their layer; NULL: of waits */
+    enum io_kind kind;
+    struct histogram all;
+    int64_t total; /* ticks of all */
+};
+
+/* An interval whose path is not looked for yet. */
+struct path_pending {
+    int64_t begin, until;
+    struct path_end end; /* not of a request */
+    uint64_t request;    /* its number; 0: it is none */
+    unsigned group;      /* its number */
+    const struct origin *origin;
+    int32_t cpu, pid, vcpu; /* of its begin */
+    uint32_t error_ns;
+};
+
+/* The segments of an interval, if it is one of the longest. */
+struct path_chain {
+    unsigned group; /* its number */
+    bool is_used;
+    uint64_t device, sector;
+    struct path_segment *segments;
+    struct path_behind *behind;
+    unsigned n;
+};
+
+/* Of a row: the time that it has in intervals, by how long these took (histogram_bucket()). */
+struct path_sums {
+    int64_t *doublings[HISTOGRAM_BUCKETS >> HISTOGRAM_SUB_BITS]; /* NULL: 0 */
+};
+
+static inline struct path *path_of_analysis(struct analysis *analysis)
+{
+    return container_of(analysis, struct path, analysis);
+}
+
+/* ---- path_blame.c ---- */
+
+/* Counts PENDING by the segments of path->walk. 0, or a negative errno. */
+int path_count(struct path *path, const struct path_pending *pending,
+               const struct io_request *request);
+void path_put_group(const struct path_group *group, struct text *text);
+/* Puts who SEGMENT is about ("dd", "disk 8,0"); with its number if WITH_PID. */
+void path_put_who(const struct path_segment *segment, bool with_pid, struct text *text);
+/* "runs" */
+const char *path_what_name(const struct path_segment *segment);
+/* Puts why SEGMENT took its time; "-": there is nothing to say. BEHIND: one of those that ran while it waited; NULL: none. */
+void path_put_cause(const struct path_segment *segment, const struct path_behind *behind,
+                    bool with_pid, struct text *text);
+void path_chains_done(struct path *path);
+
+/* ---- path_result.c: struct analysis_ops ---- */
+
+void path_add_columns(struct analysis *analysis, struct result *result);
+int path_add_rows(struct analysis *analysis, struct result *result);

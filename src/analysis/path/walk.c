@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/path/walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "event/clock_error.h"
+
+#define WORKER "worker" /* as QEMU calls the threads of its pool */
+
+static void walk_thread(struct path_walk *walk, const struct origin *origin, int32_t pid,
+                        int64_t begin, int64_t end);
+static void walk_request(struct path_walk *walk, const struct io_request *request, int64_t begin,
+                         int64_t end);
+
+/* ---- segments ---- */
+
+/* The next segment, from BEGIN to END; nothing if it is empty. It may be a part of the one before. */
+static void add(struct path_walk *walk, const struct path_segment *segment)
+{
+    struct path_segment *last = walk->n > 0 ? &walk->segments[walk->n - 1] : NULL;
+
+    if (segment->begin >= segment->end)
+        return;
+    if (walk->n > walk->n_done && last->what == segment->what && last->origin == segment->origin &&
+        last->pid == segment->pid && last->cpu == segment->cpu && last->reason == segment->reason &&
+        last->name == segment->name && last->device == segment->device && last->n_behind == 0 &&
+        segment->n_behind == 0) {
+        last->end = segment->end;
+        return;
+    }
+    if (last && walk->n >= PATH_SEGMENTS_MAX) {
+        *last = (struct path_segment){.begin = last->begin,
+                                      .end = segment->end,
+                                      .pid = PID_UNKNOWN,
+                                      .cpu = CPU_UNKNOWN,
+                                      .what = PATH_UNKNOWN,
+                                      .reason = PATH_TOO_DEEP};
+        return;
+    }
+    if (walk->n == walk->room) {
+        unsigned room = MAX(walk->room * 2, 16u);
+        struct path_segment *more = realloc(walk->segments, room * sizeof *more);
+
+        if (!more) {
+            walk->error = -ENOMEM;
+            return;
+        }
+        walk->segments = more;
+        walk->room = room;
+    }
+    walk->segments[walk->n++] = *segment;
+}
+
+static void add_unknown(struct path_walk *walk, const struct origin *origin, int32_t pid,
+                        enum path_reason reason, int64_t begin, int64_t end)
+{
+    add(walk, &(struct path_segment){.begin = begin,
+                                     .end = end,
+                                     .origin = origin,
+                                     .pid = pid,
+                                     .cpu = CPU_UNKNOWN,
+                                     .what = PATH_UNKNOWN,
+                                     .reason = (uint8_t)reason});
+}
+
+/* ---- who ran on a CPU ---- */
+
+static void add_behind(struct path_walk *walk, unsigned first, int32_t by, int64_t ticks)
+{
+    unsigned i = first;
+
+    if (ticks <= 0)
+        return;
+    while (i < walk->n_behind && walk->behind[i].by != by)
+        i++;
+    if (i == walk->n_behind) {
+        if (i == walk->behind_room) {
+            unsigned room = MAX(walk->behind_room * 2, 16u);
+            struct path_behind *more = realloc(walk->behind, room * sizeof *more);
+
+            if (!more) {
+                walk->error = -ENOMEM;
+                return;
+            }
+            walk->behind = more;
+            walk->behind_room = room;
+        }
+        walk->behind[walk->n_behind++] = (struct path_behind){.by = by};
+    }
+    walk->behind[i].ticks += ticks;
+}
+
+static int compare_behind(const void *a, const void *b)
+{
+    const struct path_behind *x = a, *y = b;
+
+    return x->ticks != y->ticks ? (x->ticks < y->ticks) - (x->ticks > y->ticks)
+                                : (x->by > y->by) - (x->by < y->by);
+}
+
+static int32_t runner_of(const struct history_state *run)
+{
+    return run->state == STATE_IDLE        ? PATH_BEHIND_IDLE
+           : run->state == STATE_INTERRUPT ? PATH_BEHIND_INTERRUPT
+                                           : run->by;
+}
+
+/* Thread PID waits for CPU of ORIGIN. */
+static void walk_wait(struct path_walk *walk, const struct origin *origin, int32_t pid, int32_t cpu,
+                      int64_t begin, int64_t end)
+{
+    const struct history_log *log =
+        cpu >= 0 ? history_find(walk->history, origin, STATE_OF_CPU, cpu) : NULL;
+    unsigned first = walk->n_behind;
+    int64_t rest = end - begin;
+
+    if (begin >= end)
+        return;
+    for (unsigned i = log ? history_first(log, begin) : 0;
+         log && i < log->n && log->states[i].begin < end; i++) {
+        const struct history_state *run = &log->states[i];
+        int64_t ticks = MIN(run->end, end) - MAX(run->begin, begin);
+
+        add_behind(walk, first, runner_of(run), ticks);
+        rest -= ticks;
+    }
+    add_behind(walk, first, PATH_BEHIND_UNKNOWN, rest);
+    if (walk->error)
+        return;
+    qsort(walk->behind + first, walk->n_behind - first, sizeof *walk->behind, compare_behind);
+    add(walk, &(struct path_segment){.begin = begin,
+                                     .end = end,
+                                     .origin = origin,
+                                     .pid = pid,
+                                     .cpu = cpu,
+                                     .what = PATH_WAITS,
+                                     .first_behind = first,
+                                     .n_behind = walk->n_behind - first});
+}
+
+/* ---- what a thread waited for ---- */
+
+/* The states of PID of ORIGIN, as the kernel that schedules it has them; NULL: it is not known which. A VMM and a program are
+ * scheduled by the host. */
+static const struct origin *kernel_of(const struct history *history, const struct origin *origin)
+{
+    if (origin && (origin->layer == LAYER_GUEST || origin->layer == LAYER_HOST))
+        return origin;
+    return history->has_hosts ? NULL : history->host;
+}
+
+/* It sleeps until the interrupt CAUSE, at END. */
+static void walk_interrupt(struct path_walk *walk, const struct origin *origin, int32_t pid,
+                           const struct history_cause *cause, int64_t begin, int64_t end)
+{
+    const struct io_request *request =
+        cause->completed_at != TIME_UNKNOWN
+            ? history_find_request(walk->history, origin, cause->completed_at)
+            : NULL;
+    struct path_segment segment = {.begin = begin,
+                                   .end = end,
+                                   .origin = origin,
+                                   .pid = pid,
+                                   .cpu = CPU_UNKNOWN,
+                                   .what = PATH_INTERRUPT,
+                                   .name = cause->name};
+
+    if (request) {
+        walk_request(walk, request, begin, end);
+        return;
+    }
+    if (cause->completed_at != TIME_UNKNOWN) {
+        segment.what = PATH_UNKNOWN;
+        segment.reason = PATH_NO_REQUEST;
+        segment.name = NULL;
+    } else if (cause->interrupt == INTERRUPT_TIMER) {
+        segment.what = PATH_TIMER;
+        segment.name = NULL;
+    }
+    add(walk, &segment);
+}
+
+/* It slept until END, when it was woken as WOKEN says; NULL: that is not known. */
+static void walk_sleep(struct path_walk *walk, const struct history_log *log,
+                       const struct history_state *sleep, const struct history_state *woken,
+                       int64_t begin, int64_t end)
+{
+    const struct origin *origin = log->origin;
+    const struct history_cause *cause;
+    enum path_reason reason = PATH_NO_WAKER;
+
+    if (!sleep->end_seen || !woken || woken->state != STATE_WOKEN || woken->begin != sleep->end ||
+        !woken->begin_seen) {
+        add_unknown(walk, origin, log->id, reason, begin, end);
+        return;
+    }
+    cause = history_find_wake(walk->history, origin, log->id, sleep->end);
+    if (cause) {
+        walk_interrupt(walk, origin, log->id, cause, begin, end);
+    } else if (sleep->end <= walk->history->gone_until) {
+        add_unknown(walk, origin, log->id, PATH_TOO_OLD, begin, end);
+    } else if (woken->by == STATE_BY_INTERRUPT || woken->by == 0) {
+        /* The idle thread wakes nobody. */
+        walk_interrupt(walk, origin, log->id, &(struct history_cause){.completed_at = TIME_UNKNOWN},
+                       begin, end);
+    } else if (woken->by > 0 && woken->by != log->id) {
+        if (history_knows_interrupts(walk->history, origin))
+            walk_thread(walk, origin, woken->by, begin, end);
+        else
+            add_unknown(walk, origin, log->id, PATH_MAYBE_IRQ, begin, end);
+    } else {
+        add_unknown(walk, origin, log->id, reason, begin, end);
+    }
+}
+
+static enum path_reason why_unknown(const struct path_walk *walk, const struct origin *origin,
+                                    int64_t begin)
+{
+    if (!states_has_switches(&walk->history->states, origin))
+        return PATH_NO_STATES;
+    return begin < walk->history->gone_until ? PATH_TOO_OLD : PATH_NOT_SEEN;
+}
+
+/* Thread PID of a guest runs on its CPU: what the thread of the host did that runs this vCPU. */
+static void walk_vcpu(struct path_walk *walk, const struct origin *guest, int32_t pid, int32_t cpu,
+                      int64_t begin, int64_t end)
+{
+    const struct history *history = walk->history;
+    const struct origin *host = history->has_hosts ? NULL : history->host;
+    bool is_shared = false;
+    int32_t runner = host ? history_vcpu_thread(history, guest, cpu, &is_shared) : PID_UNKNOWN;
+    const struct path_segment runs = {
+        .origin = guest, .pid = pid, .cpu = cpu, .what = PATH_RUNS, .begin = begin, .end = end};
+    unsigned before = walk->n, n_done = walk->n_done;
+
+    if (runner == PID_UNKNOWN) {
+        add(walk, &runs);
+        return;
+    }
+    walk->n_done = before;
+    walk_thread(walk, host, runner, begin, end);
+    walk->n_done = n_done;
+    /* While that runs, the guest's thread does; unless it may run another vCPU of the guest. */
+    for (unsigned i = before; i < walk->n && !is_shared; i++) {
+        struct path_segment *segment = &walk->segments[i];
+
+        if (segment->what == PATH_RUNS && segment->origin == host && segment->pid == runner &&
+            pid != PID_UNKNOWN) {
+            segment->origin = guest;
+            segment->pid = pid;
+            segment->cpu = cpu;
+        }
+    }
+}
+
+/* Thread PID of a guest waits for its CPU: while the guest has nothing to run there, for what the vCPU's thread does. */
+static void walk_guest_wait(struct path_walk *walk, const struct origin *guest, int32_t pid,
+                            int32_t cpu, int64_t begin, int64_t end)
+{
+    const struct history_log *log =
+        cpu >= 0 ? history_find(walk->history, guest, STATE_OF_CPU, cpu) : NULL;
+    int64_t from = begin;
+
+    for (unsigned i = log ? history_first(log, begin) : 0;
+         log && i < log->n && log->states[i].begin < end; i++) {
+        const struct history_state *run = &log->states[i];
+
+        if (run->state != STATE_IDLE ||
+            history_vcpu_thread(walk->history, guest, cpu, NULL) == PID_UNKNOWN ||
+            !walk->history->host || walk->history->has_hosts)
+            continue;
+        walk_wait(walk, guest, pid, cpu, from, MAX(run->begin, begin));
+        walk_vcpu(walk, guest, PID_UNKNOWN, cpu, MAX(run->begin, begin), MIN(run->end, end));
+        from = MIN(run->end, end);
+    }
+    walk_wait(walk, guest, pid, cpu, from, end);
+}
+
+static void walk_part_of_wait(struct path_walk *walk, const struct history_log *log, int32_t cpu,
+                              int64_t begin, int64_t end)
+{
+    if (log->origin->layer == LAYER_GUEST)
+        walk_guest_wait(walk, log->origin, log->id, cpu, begin, end);
+    else
+        walk_wait(walk, log->origin, log->id, cpu, begin, end);
+}
+
+/* State number I of LOG, from BEGIN to END. */
+static void walk_state(struct path_walk *walk, const struct history_log *log, unsigned i,
+                       int64_t begin, int64_t end)
+{
+    const struct history_state *state = &log->states[i];
+    const struct history_state *next = i + 1 < log->n ? state + 1 : NULL;
+    int32_t cpu = state->cpu;
+
+    switch ((enum state)state->state) {
+    case STATE_RUNNING:
+        if (log->origin->layer == LAYER_GUEST)
+            walk_vcpu(walk, log->origin, log->id, cpu, begin, end);
+        else
+            add(walk, &(struct path_segment){.begin = begin,
+                                             .end = end,
+                                             .origin = log->origin,
+                                             .pid = log->id,
+                                             .cpu = cpu,
+                                             .what = PATH_RUNS});
+        break;
+    case STATE_RUNNABLE:
+    case STATE_WOKEN:
+    case STATE_PREEMPTED:
+        if (state->moved_from == STATE_MOVED_UNSEEN || state->moved_from == STATE_MOVED_OFTEN) {
+            walk_part_of_wait(walk, log, CPU_UNKNOWN, begin, end);
+        } else if (state->moved_from != CPU_UNKNOWN && state->moved_at > begin) {
+            walk_part_of_wait(walk, log, state->moved_from, begin, MIN(state->moved_at, end));
+            walk_part_of_wait(walk, log, cpu, MIN(state->moved_at, end), end);
+        } else {
+            walk_part_of_wait(walk, log, cpu, begin, end);
+        }
+        break;
+    case STATE_SLEEPING:
+    case STATE_UNINTERRUPTIBLE:
+        if (state->end > end)
+            add_unknown(walk, log->origin, log->id, PATH_NOT_WOKEN, begin, end);
+        else
+            walk_sleep(walk, log, state, next, begin, end);
+        break;
+    default: add_unknown(walk, log->origin, log->id, PATH_NOT_SEEN, begin, end); break;
+    }
+}
+
+static void walk_thread(struct path_walk *walk, const struct origin *origin, int32_t pid,
+                        int64_t begin, int64_t end)
+{
+    const struct origin *kernel = kernel_of(walk->history, origin);
+    const struct history_log *log =
+        kernel && pid > 0 ? history_find(walk->history, kernel, STATE_OF_THREAD, pid) : NULL;
+    int64_t from = begin;
+
+    if (begin >= end)
+        return;
+    if (walk->depth >= PATH_DEPTH_MAX) {
+        add_unknown(walk, origin, pid, PATH_TOO_DEEP, begin, end);
+        return;
+    }
+    walk->depth++;
+    for (unsigned i = log ? history_first(log, begin) : 0;
+         log && i < log->n && log->states[i].begin < end && !walk->error; i++) {
+        int64_t state_begin = MAX(log->states[i].begin, begin);
+        int64_t state_end = MIN(log->states[i].end, end);
+
+        if (state_begin > from)
+            add_unknown(walk, kernel, pid, why_unknown(walk, kernel, from), from, state_begin);
+        walk_state(walk, log, i, state_begin, state_end);
+        from = state_end;
+    }
+    if (from < end)
+        add_unknown(walk, origin, pid,
+                    pid <= 0  ? PATH_NO_THREAD
+                    : !kernel ? PATH_NO_STATES
+                              : why_unknown(walk, kernel, from),
+                    from, end);
+    walk->depth--;
+}
+
+/* ---- requests ---- */
+
+/* Whether thread PID is one of a pool of QEMU. *RET_KNOWN: its name is known. */
+static bool is_worker(const struct origin *origin, int32_t pid, bool *ret_known)
+{
+    const char *name = pid > 0 ? origin_task_name(origin, pid) : NULL;
+
+    *ret_known = name || pid == 0 || pid == STATE_BY_INTERRUPT;
+    return name && strcmp(name, WORKER) == 0;
+}
+
+/* Looks for the thread of a pool that woke the thread of LOG last from BEGIN to END; *RET_TIME is when. If that is not known, PID_UNKNOWN,
+ * and *RET_TIME is from when on it is known that none did. PID_UNKNOWN and BEGIN: none did. */
+static int32_t find_worker(const struct history_log *log, int64_t begin, int64_t end,
+                           int64_t *ret_time)
+{
+    int64_t known_from = end;
+    bool is_known;
+
+    for (unsigned i = history_first(log, end - 1) + 1; i-- > 0 && known_from > begin;) {
+        const struct history_state *state = i < log->n ? &log->states[i] : NULL;
+
+        if (!state || state->begin >= end)
+            continue;
+        *ret_time = known_from;
+        if (state->end < known_from || state->state == STATE_RUNNABLE ||
+            (state_is_sleep((enum state)state->state) && state->end < end &&
+             state[1].state != STATE_WOKEN))
+            return PID_UNKNOWN;
+        known_from = state->begin;
+        if (state->state != STATE_WOKEN || state->begin <= begin)
+            continue;
+        *ret_time = state->begin;
+        if (is_worker(log->origin, state->by, &is_known))
+            return state->by;
+        if (!is_known)
+            return PID_UNKNOWN;
+    }
+    *ret_time = MIN(MAX(known_from, begin), end);
+    return PID_UNKNOWN;
+}
+
+/* A stage in which thread PID of a VMM had to act. While a pool works on a request, it is the time of the thread of the pool that wakes
+ * it at last. */
+static void walk_vmm(struct path_walk *walk, const struct io_request *request, int32_t pid,
+                     unsigned point, int64_t begin, int64_t end)
+{
+    const struct origin *host = kernel_of(walk->history, NULL);
+    const struct history_log *log =
+        host && pid > 0 ? history_find(walk->history, host, STATE_OF_THREAD, pid) : NULL;
+    int64_t from = begin;
+    int32_t worker;
+
+    if (!log) {
+        add(walk, &(struct path_segment){.begin = begin,
+                                         .end = end,
+                                         .origin = request->vmm,
+                                         .pid = pid,
+                                         .cpu = CPU_UNKNOWN,
+                                         .what = PATH_STAGE,
+                                         .name = io_stage_name((enum io_point)point)});
+        return;
+    }
+    if (point == IO_WORKED) {
+        worker = find_worker(log, begin, end, &from);
+        if (worker != PID_UNKNOWN)
+            walk_thread(walk, host, worker, begin, from);
+        else
+            add_unknown(walk, host, pid, PATH_NO_WAKER, begin, from);
+    }
+    walk_thread(walk, host, pid, from, end);
+}
+
+/* The stage of REQUEST that ends at POINT. */
+static void walk_stage(struct path_walk *walk, const struct io_request *request, unsigned point,
+                       int64_t begin, int64_t end)
+{
+    const struct path_segment of_layer = {.begin = begin,
+                                          .end = end,
+                                          .origin = request->origin,
+                                          .pid = PID_UNKNOWN,
+                                          .cpu = CPU_UNKNOWN,
+                                          .device = request->device,
+                                          .what = point == IO_ISSUED ? PATH_QUEUED : PATH_DISK};
+    bool in_guest = request->origin->layer == LAYER_GUEST;
+
+    if (begin >= end)
+        return;
+    if (point == IO_ISSUED ||
+        (!request->vmm && (point == IO_INTERRUPT || request->at[IO_INTERRUPT] == TIME_UNKNOWN))) {
+        add(walk, &of_layer);
+    } else if (point == IO_KICKED) {
+        walk_vmm(walk, request, request->kick_pid, point, begin, end);
+    } else if (point <= IO_NOTIFIED) {
+        walk_vmm(walk, request, request->vmm_pid, point, begin, end);
+    } else if (in_guest && history_vcpu_thread(walk->history, request->origin, request->end_vcpu,
+                                               NULL) != PID_UNKNOWN) {
+        walk_vcpu(walk, request->origin, PID_UNKNOWN, request->end_vcpu, begin, end);
+    } else if (in_guest) {
+        add(walk, &(struct path_segment){.begin = begin,
+                                         .end = end,
+                                         .origin = request->origin,
+                                         .pid = PID_UNKNOWN,
+                                         .cpu = CPU_UNKNOWN,
+                                         .what = PATH_STAGE,
+                                         .name = io_stage_name((enum io_point)point)});
+    } else {
+        add(walk, &(struct path_segment){.begin = begin,
+                                         .end = end,
+                                         .origin = request->origin,
+                                         .pid = PID_UNKNOWN,
+                                         .cpu = CPU_UNKNOWN,
+                                         .what = PATH_INTERRUPT});
+    }
+}
+
+static void walk_request(struct path_walk *walk, const struct io_request *request, int64_t begin,
+                         int64_t end)
+{
+    unsigned first = 0;
+    int64_t from = begin;
+
+    if (walk->depth >= PATH_DEPTH_MAX) {
+        add_unknown(walk, request->origin, PID_UNKNOWN, PATH_TOO_DEEP, begin, end);
+        return;
+    }
+    walk->depth++;
+    while (request->at[first] == TIME_UNKNOWN)
+        first++;
+    if (request->at[first] > from) {
+        int64_t made = MIN(request->at[first], end);
+
+        if (request->pid > 0)
+            walk_thread(walk, request->origin, request->pid, from, made);
+        else
+            add_unknown(walk, request->origin, PID_UNKNOWN, PATH_NO_BEGIN, from, made);
+        from = made;
+    }
+    for (unsigned point = first + 1; point < IO_POINTS; point++) {
+        int64_t at = MIN(request->at[point], end);
+
+        if (request->at[point] == TIME_UNKNOWN || at <= from)
+            continue;
+        walk_stage(walk, request, point, from, at);
+        from = at;
+    }
+    /* Its interrupt goes on. */
+    if (from < end)
+        walk_stage(walk, request, IO_COMPLETED, from, end);
+    walk->depth--;
+}
+
+/* ---- all ---- */
+
+/* PATH-3 */
+static void set_errors(struct path_walk *walk)
+{
+    for (unsigned i = 0; i < walk->n; i++) {
+        struct path_segment *segment = &walk->segments[i];
+        uint32_t own = history_error(walk->history, segment->origin);
+
+        for (unsigned side = 0; side < 2; side++) {
+            const struct path_segment *other = side == 0 ? segment - 1 : segment + 1;
+
+            if ((side == 0 && i == 0) || (side == 1 && i + 1 == walk->n) || !other->origin ||
+                !segment->origin || other->origin == segment->origin)
+                continue;
+            segment->error_ns =
+                MAX(segment->error_ns,
+                    clock_errors_sum(own, history_error(walk->history, other->origin)));
+        }
+    }
+}
+
+static void begin_walk(struct path_walk *walk)
+{
+    walk->n = walk->n_done = walk->n_behind = walk->depth = 0;
+    walk->error = 0;
+}
+
+int path_walk_thread(struct path_walk *walk, const struct path_end *end, int64_t begin,
+                     int64_t until)
+{
+    begin_walk(walk);
+    if (end->in_interrupt)
+        walk_interrupt(walk, end->origin, end->pid, &end->cause, begin, until);
+    else
+        walk_thread(walk, end->origin, end->pid, begin, until);
+    set_errors(walk);
+    return walk->error;
+}
+
+int path_walk_request(struct path_walk *walk, const struct io_request *request)
+{
+    begin_walk(walk);
+    walk_request(walk, request, io_request_begin(request), io_request_end(request));
+    set_errors(walk);
+    return walk->error;
+}
+
+void path_walk_done(struct path_walk *walk)
+{
+    free(walk->segments);
+    free(walk->behind);
+    *walk = (struct path_walk){0};
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+# strata path: the paths of a real recording, whose slow request is known. simulation.sh compares those of made machines with the truth.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+
+xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
+
+# sound FILE: the segments of each interval follow each other from its begin to its end, and the rows of a kind are all of it.
+sound() {
+    jq -e '(.slowest | length > 0) and all(.slowest[];
+        (.stages | length > 0) and .stages[0].begin_ns == .begin_ns and .stages[-1].end_ns == .end_ns and
+        ([.stages[:-1][].end_ns] == [.stages[1:][].begin_ns]) and all(.stages[]; .begin_ns < .end_ns))' "$1" >/dev/null ||
+        fail "segments have gaps"
+    jq -e '[.rows | group_by(.key.of)[] | (map(.part) | add), (map(.slow_part) | add)] |
+        all(. > 0.9999 and . < 1.0001)' "$1" >/dev/null || fail "parts do not add up"
+    # Of all intervals, each of which is listed: times are rounded to nanoseconds.
+    jq -e '.rows as $rows | .slowest | group_by(.name | split(" of ")[0])[] | (.[0].name | split(" of ")[0]) as $of |
+        (map(.end_ns - .begin_ns) | add) as $all | ([$rows[] | select(.key.of == $of).sum] | add) |
+        . - $all | fabs <= 200' "$1" >/dev/null || fail "sums are not those of the intervals"
+}
+
+case="requests"
+"$strata" path -f json --slowest 1000 vm >found 2>err || fail "$(cat err)"
+sound found
+# QEMU's main loop waits 4 ms for the only CPU, as strata io says of this request, too.
+jq -e '[.slowest[] | select(.name == "guest read of 254,0 sector 20224")][0].stages | max_by(.end_ns - .begin_ns) |
+    .layer == "host" and .name == "qemu-system-x86-5559  waits for CPU 0, behind ALL CPUs/TCG-5574 99%" and
+    .end_ns - .begin_ns > 4000000' found >/dev/null || fail "the slow request"
+jq -e '.rows[] | select(.key == {of: "guest read", layer: "host", who: "qemu-system-x86", what: "waits for a CPU",
+    cause: "behind ALL CPUs/TCG"}) | .slow_part > 0.9 and .rest_part < 0.2' found >/dev/null || fail "the cause of the slowest"
+"$strata" path --slowest 1 vm >text 2>err || fail "$(cat err)"
+grep -q '^guest read: SLOW% is of the 1 of 121 that took 4.46ms or longer, REST% of the others$' text || fail "$(tail -40 text)"
+grep -q '^    29749.584411789    9.13ms  guest  disk 254,0  queued$' text || fail "$(tail -40 text)"
+"$strata" path --folded vm >folded 2>err || fail "$(cat err)"
+[ "$(awk '{ sum += $NF } END { print sum }' folded)" = "$(jq '[.rows[].sum] | add' found)" ] || fail "folded: other sums"
+
+case="without the host"
+"$strata" path -f json --slowest 1000 --layer guest,vmm vm >found 2>err || fail "$(cat err)"
+sound found
+jq -e 'all(.rows[]; .key.layer != "host") and any(.rows[]; .key.layer == "vmm" and .key.what == "backend" and .key.cause == "?")' \
+    found >/dev/null || fail "stages of QEMU"
+
+case="waits of a task"
+"$strata" path -f json --waits --task dd --slowest 1000 vm >found 2>err || fail "$(cat err)"
+sound found
+jq -e 'all(.slowest[]; .task == "dd") and any(.rows[]; .key.what == "?")' found >/dev/null || fail "$(jq .rows found)"
+
+case="spans of a rule"
+"$strata" path -f json virtio-blk --pair 'block_rq_issue(sector) -> block_rq_complete(sector)' --slowest 1000 vm >found 2>err || fail "$(cat err)"
+jq -e '[.slowest[].name] | unique | length == 2' found >/dev/null || fail "$(jq '[.slowest[].name] | unique' found)"
+
+case="errors"
+# says STATUS MESSAGE OPTION...
+says() {
+    expected=$1
+    message=$2
+    shift 2
+    status=0
+    "$strata" path "$@" vm >out 2>err || status=$?
+    [ $status -eq "$expected" ] && grep -qF "$message" err || fail "$*: status $status: $(cat err)"
+}
+says 1 "no requests to disks are in this trace; name a rule" --layer vmm -e 'blk_co_*'
+says 2 "there is no key 'task'" --by task
+says 2 "excludes the rule 'block'" --waits block
+says 1 "no waits of threads are in this trace" --waits --layer vmm
