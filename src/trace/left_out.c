@@ -475,7 +475,7 @@ static void judge(const struct search *search, struct left_out *ret)
     }
 }
 
-int left_out_find(struct source **sources, unsigned n, struct left_out *ret)
+static int find_in_sources(struct source **sources, unsigned n, struct left_out *ret)
 {
     struct search *search = calloc(1, sizeof *search);
     int r = 0;
@@ -500,7 +500,12 @@ int left_out_find_in(int r, struct source **sources, unsigned n, struct catalogu
                      struct left_out *ret)
 {
     if (r >= 0)
-        r = left_out_find(sources, n, ret);
+        r = find_in_sources(sources, n, ret);
+    /* Which of host and guests lacks what cannot be told; and what the reader itself knows is not looked for. */
+    if (catalogue->n_origins != 1)
+        ret->threads = LEFT_OUT_NONE;
+    else if (catalogue->origins[0]->threads_only)
+        *ret = (struct left_out){0};
     for (unsigned i = 0; i < n; i++)
         source_free(sources[i]);
     free(sources);

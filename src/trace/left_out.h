@@ -52,10 +52,8 @@ struct left_out {
 
 #define LEFT_OUT_CPUS 1024u
 
-/* Looks through the first events of the N SOURCES, of one kernel: one, or one for each CPU. 0, -ENOMEM; of a source that cannot be read
- * on, what it had before. */
-int left_out_find(struct source **sources, unsigned n, struct left_out *ret);
-/* The same of what was opened once more to be looked through, into CATALOGUE, with the result R; frees it. Why it cannot be opened is
- * reported when it is. */
+/* Looks through the first events of the N SOURCES, of one kernel, which were opened with the result R to be looked through, into
+ * CATALOGUE: one, or one for each CPU. Frees all of them. Of a source that cannot be read on, what it had before; of none, nothing, and
+ * why it cannot be opened is reported when it is. 0, -ENOMEM. */
 int left_out_find_in(int r, struct source **sources, unsigned n, struct catalogue *catalogue,
                      struct left_out *ret);

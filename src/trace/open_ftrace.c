@@ -88,8 +88,39 @@ static bool open_again(const struct open_ctx *ctx, struct input *ret)
     return fd >= 0 && input_open_fd(ret, fd, ctx->path, INPUT_BUFFER_SIZE, &error) >= 0;
 }
 
-/* What the trace.dat of CTX was left out of, which is read for that once before. -ENOMEM. */
-static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret)
+/* Opens IN, what CTX has once more, which it takes over. */
+static int open_sources_again(const struct open_ctx *ctx, struct input *in,
+                              struct catalogue *catalogue, struct source ***ret_sources,
+                              unsigned *ret_n, struct error *error)
+{
+    struct source **sources;
+    int r;
+
+    if (ctx->kind == CAPTURE_TRACE_DAT) {
+        r = trace_dat_open(in, ctx->path, LAYER_GUEST, NULL, false, NULL, catalogue,
+                           &ctx->options->reader, ret_sources, ret_n, error);
+        /* Which of several kernels or instances lacks what cannot be told. */
+        return r >= 0 && catalogue->n_origins != 1 ? -ENOTSUP : r;
+    }
+    sources = malloc(sizeof *sources);
+    r = sources ? input_refill(in, error) : -ENOMEM;
+    if (r < 0)
+        input_done(in);
+    else if (ctx->kind == CAPTURE_KERNEL_TEXT)
+        r = kernel_text_open(in, catalogue, sources, error);
+    else
+        r = perf_data_open(in, ctx->path, catalogue, &ctx->reader, sources, error);
+    if (r < 0) {
+        free(sources);
+        return r;
+    }
+    *ret_sources = sources;
+    *ret_n = 1;
+    return r;
+}
+
+/* What was left out of the input of CTX, which is read for that once before. -ENOMEM. */
+static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
 {
     struct catalogue catalogue = {0};
     struct source **sources = NULL;
@@ -99,12 +130,9 @@ static int find_left_out_of_dat(const struct open_ctx *ctx, struct left_out *ret
     int r;
 
     *ret = (struct left_out){0};
-    if (ctx->recorded || !open_again(ctx, &in))
+    if (!open_again(ctx, &in))
         return 0;
-    r = trace_dat_open(&in, ctx->path, LAYER_GUEST, NULL, false, NULL, &catalogue,
-                       &ctx->options->reader, &sources, &n, &error);
-    if (r >= 0 && catalogue.n_origins != 1)
-        r = -ENOTSUP; /* which of several kernels or instances lacks what cannot be told */
+    r = open_sources_again(ctx, &in, &catalogue, &sources, &n, &error);
     return left_out_find_in(r, sources, n, &catalogue, ret);
 }
 
@@ -125,7 +153,7 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
     struct reader_options reader = ctx->options->reader;
-    struct left_out left_out;
+    struct left_out left_out = {0};
     struct cpu_set lacking;
     struct source **sources;
     struct input in;
@@ -134,7 +162,7 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
 
     r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
     if (r >= 0)
-        r = find_left_out_of_dat(ctx, &left_out);
+        r = ctx->recorded ? 0 : find_left_out(ctx, &left_out);
     if (r < 0)
         return r;
     in = ctx->input;
@@ -152,45 +180,19 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
     return r < 0 ? r : known_cpus_note(ctx, &left_out.cpus);
 }
 
-/* What the perf.data of CTX was left out of, which is read for that once before. -ENOMEM. */
-static int find_left_out_of_perf(const struct open_ctx *ctx, struct left_out *ret)
-{
-    struct catalogue catalogue = {0};
-    struct source *source = NULL;
-    struct error error = {0};
-    struct input in;
-    int r;
-
-    *ret = (struct left_out){0};
-    if (ctx->is_live || ctx->options->is_live || ctx->options->events_only || !open_again(ctx, &in))
-        return 0;
-    r = input_refill(&in, &error);
-    if (r >= 0)
-        r = perf_data_open(&in, ctx->path, &catalogue, &ctx->reader, &source, &error);
-    if (r >= 0)
-        r = left_out_find(&source, 1, ret);
-    /* Which of host and guests lacks what cannot be told. */
-    if (catalogue.n_origins != 1)
-        ret->threads = LEFT_OUT_NONE;
-    if (catalogue.n_origins > 0 && catalogue.origins[0]->threads_only)
-        *ret = (struct left_out){0};
-    source_free(source);
-    catalogue_done(&catalogue);
-    return r == -ENOMEM ? r : 0;
-}
-
 int open_perf_data(struct open_ctx *ctx, struct error *error)
 {
     unsigned first_origin = ctx->trace->catalogue.n_origins;
-    struct left_out left_out;
+    bool is_looked_through = !ctx->is_live && !ctx->options->is_live && !ctx->options->events_only;
+    struct left_out left_out = {0};
     struct source *source;
     struct input in;
     int r = 0;
 
     if (!perf_data_is_stream(input_at(&ctx->input), input_buffered(&ctx->input)))
         r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
-    if (r >= 0)
-        r = find_left_out_of_perf(ctx, &left_out);
+    if (r >= 0 && is_looked_through)
+        r = find_left_out(ctx, &left_out);
     if (r < 0)
         return r;
     in = ctx->input;
@@ -201,27 +203,6 @@ int open_perf_data(struct open_ctx *ctx, struct error *error)
     known_bounds_set(ctx->trace->catalogue.origins[first_origin], &left_out);
     r = open_ctx_add(ctx, source);
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
-}
-
-/* What the text of CTX was left out of, which is read for that once before. -ENOMEM. */
-static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
-{
-    struct catalogue catalogue = {0};
-    struct source *source = NULL;
-    struct error error = {0};
-    struct input in;
-    int r;
-
-    if (!open_again(ctx, &in))
-        return 0;
-    r = input_refill(&in, &error);
-    if (r >= 0)
-        r = kernel_text_open(&in, &catalogue, &source, &error);
-    if (r >= 0)
-        r = left_out_find(&source, 1, ret);
-    source_free(source);
-    catalogue_done(&catalogue);
-    return r == -ENOMEM ? r : 0;
 }
 
 int open_kernel_text(struct open_ctx *ctx, struct error *error)
