@@ -208,9 +208,9 @@ int ctf_trace_judge_ends(struct ctf_trace *trace, struct source **sources, unsig
             return 0;
         c->of_cpu->end = MAX(c->of_cpu->end, end);
     }
-    cpu_ends_note_begin(&ends, CPU_UNKNOWN, trace->begin);
+    cpu_ends_note_begin(&ends, CPU_UNKNOWN, trace->begin, TIME_UNKNOWN);
     for (const struct ctf_cpu *cpu = trace->cpus; cpu; cpu = cpu->next)
-        cpu_ends_note_end(&ends, cpu->cpu, TIME_UNKNOWN, cpu->end);
+        cpu_ends_note_end(&ends, cpu->cpu, TIME_UNKNOWN, cpu->end, TIME_UNKNOWN);
     trace->first->origin.ends_apart |=
         cpu_ends_are_apart(&ends) && ends.last_end - ends.first_end >= FLUSH_NS;
     return 0;

@@ -98,6 +98,11 @@ static inline int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
     return ftrace_cpu_time(cpu->capture, cpu->cpu, time);
 }
 
+static int64_t known_time(const struct ftrace_cpu *cpu, uint64_t time)
+{
+    return time == 0 ? TIME_UNKNOWN : time_of(cpu, time);
+}
+
 static struct item *add_item(struct ftrace_cpu *cpu)
 {
     return &cpu->items[cpu->n_items++];
@@ -238,22 +243,29 @@ static void next_page(struct ftrace_cpu *cpu)
     cpu->in_page = true;
 }
 
-/* When page NUMBER from the next one on begins. 0, or a negative errno: it cannot be said. */
-static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time)
+/* When page NUMBER from the next one on begins. 0, or a negative errno: it cannot be said; with ERROR, it cannot be read. */
+static int read_page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time,
+                           struct error *error)
 {
     const struct ftrace_layout *layout = &cpu->capture->layout;
-    struct error error = {0};
     uint8_t header[64];
     int r;
 
     if (layout->data > sizeof header)
         return -EINVAL;
-    r = cpu->feed->peek(cpu->feed, number, header, layout->data, &error);
+    r = cpu->feed->peek(cpu->feed, number, header, layout->data, error);
     if (r == 0 && !ftrace_page_is_plausible(layout, header, layout->data))
         r = -EBADMSG;
     if (r == 0)
         *ret_time = time_of(cpu, load_u64_swap(header, layout->swap));
     return r;
+}
+
+static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time)
+{
+    struct error error = {0};
+
+    return read_page_begin(cpu, number, ret_time, &error);
 }
 
 /* The last item of a page is lent when the next page is known, which may say that events were lost in between. */
@@ -617,13 +629,15 @@ static const char *cpu_hint(const struct source *source)
     return capture->hint;
 }
 
-static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, bool is_after_loss)
+/* SECOND: when its second page begins; TIME_UNKNOWN: there is none. */
+static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, int64_t second,
+                          bool is_after_loss)
 {
     struct origin *origin = cpu->capture->origin;
     int64_t time = time_of(cpu, MIN(begin, (uint64_t)INT64_MAX));
 
     cpu->begin = time;
-    cpu_ends_note_begin(&cpu->capture->ends, cpu->cpu, time);
+    cpu_ends_note_begin(&cpu->capture->ends, cpu->cpu, time, second);
     origin->last_begin = MAX(origin->last_begin, time);
     if (cpu->feed->is_cut || is_after_loss)
         origin->lost_begin = MAX(origin->lost_begin, time);
@@ -646,10 +660,12 @@ static void note_begin(struct ftrace_cpu *cpu)
     struct ftrace_capture *capture = cpu->capture;
     struct error error = {0};
     uint8_t head[PAGE_HEAD_MAX];
+    int64_t second;
     int r;
 
     if (!cpu->feed->peek && cpu->feed->begin != 0) {
-        note_begin_at(cpu, cpu->feed->begin, cpu->feed->begins_after_loss);
+        note_begin_at(cpu, cpu->feed->begin, known_time(cpu, cpu->feed->second_begin),
+                      cpu->feed->begins_after_loss);
         return;
     }
     if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0)
@@ -659,19 +675,46 @@ static void note_begin(struct ftrace_cpu *cpu)
         note_failed_peek(cpu, r, &error);
         return;
     }
-    note_begin_at(cpu, load_u64_swap(head, capture->layout.swap),
+    if (cpu->feed->left(cpu->feed) < 2 || read_page_begin(cpu, 1, &second, &error) < 0)
+        second = TIME_UNKNOWN;
+    note_failed_peek(cpu, error.code, &error);
+    note_begin_at(cpu, load_u64_swap(head, capture->layout.swap), second,
                   cpu->feed->is_late || ftrace_page_is_after_loss(&capture->layout, head));
 }
 
-static void note_end_at(struct ftrace_cpu *cpu, uint64_t end)
+/* INNER: when its last but one page ends; TIME_UNKNOWN: there is none. */
+static void note_end_at(struct ftrace_cpu *cpu, int64_t end, int64_t inner)
 {
-    cpu->end = time_of(cpu, end);
-    cpu_ends_note_end(&cpu->capture->ends, cpu->cpu, cpu->begin, cpu->end);
+    cpu->end = end;
+    cpu_ends_note_end(&cpu->capture->ends, cpu->cpu, cpu->begin, end, inner);
 }
 
 void ftrace_capture_judge_ends(struct ftrace_capture *capture)
 {
-    capture->origin->ends_apart |= cpu_ends_are_apart(&capture->ends);
+    struct origin *origin = capture->origin;
+
+    origin->ends_apart |= cpu_ends_are_apart(&capture->ends);
+    if (cpu_begins_are_apart(&capture->ends))
+        origin->lost_begin = MAX(origin->lost_begin, capture->ends.last_begin);
+}
+
+/* When page NUMBER from the next one on ends, which BYTES have room for. 1; 0: it is damaged; or a negative errno. */
+static int page_end(const struct ftrace_cpu *cpu, uint64_t number, uint8_t *bytes, int64_t *ret,
+                    struct error *error)
+{
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+    struct ftrace_page page;
+    const char *what;
+    uint64_t n = 0;
+    int r = cpu->feed->peek(cpu->feed, number, bytes, layout->size, error);
+
+    if (r < 0)
+        return r;
+    if (ftrace_page_open(&page, layout, bytes, layout->size, &what) < 0)
+        return 0;
+    (void)ftrace_page_count(&page, layout, &n);
+    *ret = time_of(cpu, page.time);
+    return 1;
 }
 
 /* When the CPU ends: after that, others may be recorded alone. 0, -ENOMEM. */
@@ -680,16 +723,14 @@ static int note_end(struct ftrace_cpu *cpu)
     const struct ftrace_layout *layout = &cpu->capture->layout;
     struct error error = {0};
     _cleanup_free_ uint8_t *bytes = NULL;
-    struct ftrace_record record;
-    struct ftrace_page page;
-    const char *what;
+    int64_t end, inner;
     uint64_t n;
     int r;
 
     cpu->end = TIME_UNKNOWN;
     if (!cpu->feed->peek) {
         if (cpu->feed->end != 0)
-            note_end_at(cpu, cpu->feed->end);
+            note_end_at(cpu, time_of(cpu, cpu->feed->end), known_time(cpu, cpu->feed->inner_end));
         return 0;
     }
     n = cpu->finished ? 0 : cpu->feed->left(cpu->feed);
@@ -698,16 +739,12 @@ static int note_end(struct ftrace_cpu *cpu)
     bytes = malloc(layout->size);
     if (!bytes)
         return -ENOMEM;
-    r = cpu->feed->peek(cpu->feed, n - 1, bytes, layout->size, &error);
-    if (r < 0) {
-        note_failed_peek(cpu, r, &error);
-        return 0;
-    }
-    if (ftrace_page_open(&page, layout, bytes, layout->size, &what) < 0)
-        return 0;
-    while (ftrace_page_next(&page, layout, &record) > 0)
-        ;
-    note_end_at(cpu, page.time);
+    r = page_end(cpu, n - 1, bytes, &end, &error);
+    if (r > 0 && (n < 2 || page_end(cpu, n - 2, bytes, &inner, &error) <= 0))
+        inner = TIME_UNKNOWN;
+    if (r > 0)
+        note_end_at(cpu, end, inner);
+    note_failed_peek(cpu, error.code, &error);
     return 0;
 }
 

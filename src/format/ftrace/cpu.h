@@ -39,7 +39,8 @@ void ftrace_capture_unref(struct ftrace_capture *capture);
 void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
 
 /* When all CPUs are open, and nothing states how many pages they had: if one ends a fiftieth of the time or more before another, it may
- * be cut, and each CPU is known up to its last event (origin->ends_apart). */
+ * be cut, and each CPU is known up to its last event (origin->ends_apart). If one begins as much later, nothing is known before it
+ * (origin->lost_begin). */
 void ftrace_capture_judge_ends(struct ftrace_capture *capture);
 
 /* The time of a record of CPU, as its source has it. */
@@ -74,6 +75,7 @@ struct page_feed {
     uint64_t lacks; /* so many events of it are missing, anywhere; 0: unknown, or none */
     uint64_t begin,
         end; /* of its first event and its last one, where peek() is NULL; 0: not known */
+    uint64_t second_begin, inner_end; /* the same of its second page, and of the last but one */
     bool begins_after_loss;
     bool is_unfinished;   /* there may have been, which were never written */
     bool is_late;         /* events before the first page are missing, which it does not say */

@@ -198,3 +198,13 @@ bool ftrace_page_seems_to_begin(const struct ftrace_layout *layout, const uint8_
         r = ftrace_page_next(&walk, layout, &record);
     return r >= 0;
 }
+
+int ftrace_page_count(struct ftrace_page *walk, const struct ftrace_layout *layout, uint64_t *ref_n)
+{
+    struct ftrace_record record;
+    int r;
+
+    while ((r = ftrace_page_next(walk, layout, &record)) > 0)
+        ++*ref_n;
+    return r;
+}

@@ -177,3 +177,7 @@ static inline int ftrace_page_next(struct ftrace_page *walk, const struct ftrace
     walk->time = time;
     return -EBADMSG;
 }
+
+/* Reads all records that WALK has left, and adds their number to *REF_N; its time is then that of the last. 0, or -EBADMSG. */
+int ftrace_page_count(struct ftrace_page *walk, const struct ftrace_layout *layout,
+                      uint64_t *ref_n);

@@ -101,7 +101,6 @@ static int count_events(struct page_feed *feed, const struct ftrace_layout *layo
     int r;
 
     while ((r = feed->next(feed, &start, &size, &offset, &error)) > 0) {
-        struct ftrace_record record;
         struct ftrace_page page;
         const char *what;
 
@@ -111,9 +110,11 @@ static int count_events(struct page_feed *feed, const struct ftrace_layout *layo
         if (lack->begin == 0) {
             lack->begin = page.time;
             lack->begins_after_loss = page.missed;
+        } else if (lack->second_begin == 0) {
+            lack->second_begin = page.time;
         }
-        while ((r = ftrace_page_next(&page, layout, &record)) > 0)
-            n++;
+        lack->inner_end = lack->end;
+        r = ftrace_page_count(&page, layout, &n);
         lack->end = page.time;
         if (r < 0 || page.cut)
             return -EBADMSG;

@@ -16,6 +16,8 @@ struct dat_lack {
     bool is_exact;   /* otherwise, these or more */
     /* Its first event and its last one, if its pages were read: */
     uint64_t begin, end;
+    uint64_t second_begin,
+        inner_end; /* of the second page, and of the last but one; 0: there is none */
     bool begins_after_loss;
 };
 

@@ -112,6 +112,8 @@ static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const st
         feed->lacks = lack->events;
         feed->begin = lack->begin;
         feed->end = lack->end;
+        feed->second_begin = lack->second_begin;
+        feed->inner_end = lack->inner_end;
         feed->begins_after_loss = lack->begins_after_loss;
         r = ftrace_cpu_open(capture, cpu->cpu, feed, &o->sources[o->n_sources]);
     }

@@ -52,10 +52,16 @@ static struct ftrace_layout page_layout(const struct guest_session *session)
     return layout;
 }
 
-/* PAGE has the time of its last event. R: how reading it ended. */
-static void add_dropped(struct guest_dropped *dropped, const struct ftrace_page *page, int r)
+/* The events of PAGE are not written. */
+static void leave_out_page(struct guest_cpu *cpu, struct ftrace_page *page,
+                           const struct ftrace_layout *layout)
 {
-    dropped->events += page->count_known ? page->n_missed : 0;
+    struct guest_dropped *dropped = &cpu->dropped;
+    uint64_t n = 0;
+    int r = ftrace_page_count(page, layout, &n);
+
+    cpu->unwritten += n;
+    dropped->events += n + (page->count_known ? page->n_missed : 0);
     dropped->is_uncounted |= r < 0 || page->cut || (page->missed && !page->count_known);
     dropped->last_time = MAX(dropped->last_time, page->time);
 }
@@ -69,7 +75,6 @@ static void count_events(struct guest_session *session, struct guest_cpu *cpu, c
     struct ftrace_record record;
     struct ftrace_page page;
     const char *what;
-    int r;
 
     for (const uint8_t *end = p + size; p < end; p += session->page_size) {
         if (ftrace_page_open(&page, &layout, p, session->page_size, &what) < 0) {
@@ -77,19 +82,16 @@ static void count_events(struct guest_session *session, struct guest_cpu *cpu, c
             continue;
         }
         cpu->lost += page.count_known ? page.n_missed : 0;
-        while ((r = ftrace_page_next(&page, &layout, &record)) > 0) {
-            if (!written) {
-                cpu->unwritten++;
-                cpu->dropped.events++;
-                continue;
-            }
+        if (!written) {
+            leave_out_page(cpu, &page, &layout);
+            continue;
+        }
+        while (ftrace_page_next(&page, &layout, &record) > 0) {
             if (session->first == 0 || record.time < session->first)
                 session->first = record.time;
             session->last = MAX(session->last, record.time);
             cpu->events++;
         }
-        if (!written)
-            add_dropped(&cpu->dropped, &page, r);
     }
 }
 
