@@ -5,7 +5,7 @@
 
 #include "tracedir/manifest.h"
 
-#define MACHINE_NAME_SIZE 128
+#define MACHINE_NAME_SIZE 256
 #define MACHINE_LABEL_SIZE (MACHINE_NAME_SIZE + 16)
 /* The source of the guest of the QEMU that `strata record` starts or attaches to. */
 #define MACHINE_GUEST_OF_QEMU "guest"

@@ -206,6 +206,15 @@ end
 grep -qx 'warning of something' piped && ! grep -q qmp_enter_human piped || fail "$(cat piped)"
 stop
 
+# Names of libvirt's domains may be as long.
+case='a long name'
+long=$(printf 'n%.0s' $(seq 200))
+start -msg timestamp=on -name "guest=$long"
+begin
+end
+[ "$(jq -r '.sources[0].vmm.name' trace/trace.json)" = "$long" ] || fail "$(cat trace/trace.json)"
+stop
+
 # QEMU drops lines that the disk of its log has no room for, and does not say so.
 case='a full disk'
 mkdir full
