@@ -196,7 +196,8 @@ struct manifest_source {
     bool
         lost_uncounted; /* `lost` is not all: more were lost, or may be missing, as `problems` say */
     bool complete;      /* the recorder came to its end */
-    /* The events of a kernel that were recorded only if a filter let them pass, with it; `filters_known`: these are all. */
+    /* The events of a kernel, or of a program from its begin, that were recorded only if a filter let them pass, with it;
+     * `filters_known`: of a kernel, these are all. */
     const char *const *filters;
     unsigned n_filters;
     bool filters_known;

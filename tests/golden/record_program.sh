@@ -98,6 +98,11 @@ expect 0 "$strata" record -o several -e 'emit_words,emit_m*' -e emit_text -- "$E
 [ "$("$strata" report several | grep -vcE ' emit_(words|mixed|text): ')" -eq 0 ] || fail "others than these"
 [ "$("$strata" report several | grep -cE ' emit_(mixed|text): ')" -gt 0 ] || fail "not all of these"
 
+# A condition is in the trace: what it left out is not missing.
+expect 0 "$strata" record -o if -e 'emit_mixed{n < 3},emit_text' -- "$EMIT" 600 1
+jq -e '[.sources[].filters] | unique == [["emit_mixed=n < 3"]]' if/trace.json >out || fail "$(cat if/trace.json)"
+"$strata" info if | grep -q '^  conditions  *emit_mixed{n < 3}$' || fail "$("$strata" info if)"
+
 # Its exit status is ours; its standard output has nothing of us.
 case=status
 expect 7 "$strata" record -o status -- sh -c "'$EMIT' 60 1 >emitted; echo said; exit 7"

@@ -109,6 +109,8 @@ static int add(struct record_run *run)
         .command = command,
         .patterns = wants_all ? all : events->items,
         .n_patterns = wants_all ? 1 : events->n,
+        .filters = run->plan->chosen.filters.items,
+        .n_filters = run->plan->chosen.filters.n,
         .trace = trace,
     };
     struct record_item item = {.sum_up = sum_up};

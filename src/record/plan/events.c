@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/plan/events.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "event/pattern.h"
@@ -101,7 +102,19 @@ static int add_word(struct record_plan *plan, const char *word, struct error *er
     return r;
 }
 
-/* Makes events->program. */
+/* Makes the element of events->filters. */
+static int add_filter(struct plan_events *events, const char *pattern, const char *condition)
+{
+    size_t size = strlen(pattern) + strlen(condition) + sizeof "=";
+    char *text = arena_alloc(&events->arena, size);
+
+    if (!text)
+        return -ENOMEM;
+    snprintf(text, size, "%s=%s", pattern, condition);
+    return strings_add(&events->filters, text);
+}
+
+/* Makes events->program and events->filters. */
 static int make_program(struct plan_events *events, struct error *error)
 {
     const struct plan_event_list *list = &events->process;
@@ -131,6 +144,8 @@ static int make_program(struct plan_events *events, struct error *error)
 
             r = kept ? strings_add(&events->program, kept) : -ENOMEM;
         }
+        if (r >= 0 && *condition)
+            r = add_filter(events, list->patterns.items[i], condition);
         text_done(&text);
     }
     return r;
@@ -157,6 +172,7 @@ void plan_events_done(struct plan_events *events)
         strings_done(&lists[i]->conditions);
     }
     strings_done(&events->program);
+    strings_done(&events->filters);
     arena_done(&events->arena);
 }
 

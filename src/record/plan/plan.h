@@ -52,6 +52,8 @@ struct plan_events {
     struct plan_event_list guest, host;
     struct strings
         program; /* made of `process`, as libstrata has them in STRATA_TRACE: "PATTERN", "PATTERN:CONDITION" */
+    struct strings
+        filters; /* the same as the manifest has them, "PATTERN=CONDITION"; without a condition: not */
     unsigned process_layers; /* those of `process` that were named, bits: 1 << enum layer */
     struct arena arena;
 };

@@ -78,6 +78,8 @@ static int start(struct recorder *recorder, struct error *error)
     if (r < 0)
         return r;
     self->programs.main_command = self->settings.command;
+    self->programs.filters = self->settings.filters;
+    self->programs.n_filters = self->settings.n_filters;
     self->programs.may_sleep = true;
     self->programs.recording = recorder->recording;
     self->programs.max_size = recording_settings(recorder->recording)->max_size;

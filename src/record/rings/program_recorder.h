@@ -15,6 +15,8 @@ struct program_recorder_settings {
     const char *const *command;  /* ended by NULL */
     const char *const *patterns; /* of events to switch on */
     unsigned n_patterns;
+    const char *const *filters; /* of these, the conditions, as in manifest_source */
+    unsigned n_filters;
     const char *trace; /* $STRATA_TRACE or NULL */
 };
 

@@ -81,7 +81,9 @@ struct programs {
     unsigned n_passed_over;          /* as of the last look: processes with rings beyond `max` */
     uint32_t main_pid;               /* of the process that was started; 0: not known */
     const char *const *main_command; /* as it was started, ended by NULL, or NULL; borrowed */
-    const char *main_exit;           /* as in manifest_vmm; NULL; borrowed */
+    const char *const *filters;      /* as in manifest_source, of each process; borrowed */
+    unsigned n_filters;
+    const char *main_exit; /* as in manifest_vmm; NULL; borrowed */
     struct clock_samples samples;
     unsigned
         slots_unread; /* of the pool, at the end: their process files are damaged, or they have none */
