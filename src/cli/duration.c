@@ -2,7 +2,6 @@
 #include "cli/duration.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "base/macro.h"
 
@@ -33,14 +32,4 @@ int duration_parse_period(void *member, const char *value, struct error *error)
         return error_set(error, -EINVAL, NULL, "must be more than 0");
     *(uint64_t *)member = period;
     return r;
-}
-
-const char *date_text(char *buf, size_t size, int64_t ns)
-{
-    time_t seconds = (time_t)(ns / 1000000000);
-    struct tm tm;
-
-    if (!localtime_r(&seconds, &tm) || strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
-        buf[0] = '\0';
-    return buf;
 }

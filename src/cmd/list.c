@@ -6,12 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/duration.h"
+#include "base/date.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "control/client.h"
+#include "report/program_info.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -116,52 +117,6 @@ void list_begin_row(struct list *list, pid_t pid, const char *kind, int64_t sinc
 
 /* ---- Programs ---- */
 
-/* "ctf /tmp/trace (paused)", each. */
-void list_set_sinks(struct table *table, unsigned column, const struct client_program *program)
-{
-    struct text item = TEXT_IN_MEMORY;
-
-    table_list(table, column);
-    for (size_t i = 0; i < program->n_sinks; i++) {
-        const struct client_sink *sink = &program->sinks[i];
-
-        item.next = item.start;
-        text_put_str(&item, sink->name);
-        if (strcmp(sink->path, "-") != 0) {
-            text_put_char(&item, ' ');
-            text_put_str(&item, sink->path);
-        }
-        if (strcmp(sink->state, "open") != 0)
-            text_printf(&item, " (%s)", sink->state);
-        text_put_char(&item, '\0');
-        if (!item.error)
-            table_list_add(table, item.start);
-    }
-    text_done(&item);
-}
-
-void list_write_sinks(struct json_writer *w, const struct client_program *program)
-{
-    json_write_array(w);
-    for (size_t i = 0; i < program->n_sinks; i++) {
-        const struct client_sink *sink = &program->sinks[i];
-
-        json_write_object(w);
-        json_write_key(w, "name");
-        json_write_str(w, sink->name);
-        json_write_key(w, "state");
-        json_write_str(w, sink->state);
-        json_write_key(w, "lost");
-        json_write_u64(w, sink->lost);
-        if (strcmp(sink->path, "-") != 0) {
-            json_write_key(w, "path");
-            json_write_str(w, sink->path);
-        }
-        json_write_end(w);
-    }
-    json_write_end(w);
-}
-
 static void put_program(struct list *list, const struct client_program *program)
 {
     struct table *table = &list->table;
@@ -181,9 +136,9 @@ static void put_program(struct list *list, const struct client_program *program)
         table_u64(table, LIST_LOST, program->dropped + program->unwritten);
         table_u64(table, LIST_DROPPED, program->dropped);
         table_u64(table, LIST_UNWRITTEN, program->unwritten);
-        list_set_sinks(table, LIST_SINKS, program);
-        list_set_sinks(table, LIST_REMARK, program);
-        list_write_sinks(table_json(table, LIST_SINKS_JSON), program);
+        program_set_sinks(table, LIST_SINKS, program);
+        program_set_sinks(table, LIST_REMARK, program);
+        program_write_sinks(table_json(table, LIST_SINKS_JSON), program);
     }
     table_str(table, LIST_WHAT, program->name ? program->name : "(does not answer)");
     table_end_row(table);

@@ -56,7 +56,3 @@ void list_begin_row(struct list *list, pid_t pid, const char *kind, int64_t sinc
 
 /* Recordings that are under way, and QEMUs that could be recorded, or are. -errno with ERROR. */
 int list_recordings(struct list *list, struct error *error);
-/* The sinks of a program as a cell: a list, and in JSON an array of objects. */
-struct client_program;
-void list_set_sinks(struct table *table, unsigned column, const struct client_program *program);
-void list_write_sinks(struct json_writer *w, const struct client_program *program);

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/date.h"
 #include "base/proc.h"
 #include "base/text.h"
-#include "cli/duration.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"

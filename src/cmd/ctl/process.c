@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* strata ctl on a program that links libstrata. */
 
-#include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/glob.h"
 #include "base/suggest.h"
-#include "cli/duration.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl/ctl.h"
-#include "cmd/list.h"
 #include "control/client.h"
+#include "report/program_info.h"
 #include "report/program_stats.h"
 
 struct target {
@@ -381,79 +378,11 @@ static int file(void *p, unsigned n, char **arguments)
                                                                   : EXIT_SUCCESS;
 }
 
-static void put_row(struct text *out, const char *label, const char *format, ...) _printf_(3, 4);
-static void put_row(struct text *out, const char *label, const char *format, ...)
-{
-    char value[PATH_MAX + 128];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
-    va_end(args);
-    text_printf_safe(out, "%-10s  %s", label, value);
-    text_put_char(out, '\n');
-}
-
-/* A row of what `info` shows, in a format other than text. */
-static int put_info(struct target *target, const struct client_program *program)
-{
-    enum {
-        PROGRAM,
-        PID,
-        VERSION,
-        SINCE,
-        ON,
-        EVENTS,
-        RINGS,
-        SIZE,
-        MODE,
-        DROPPED,
-        UNWRITTEN,
-        SINKS,
-        SINKS_JSON
-    };
-    static const struct table_column columns[] = {
-        [PROGRAM] = {.name = "program"},
-        [PID] = {.name = "pid"},
-        [VERSION] = {.name = "libstrata"},
-        [SINCE] = {.name = "since_ns"},
-        [ON] = {.name = "events_on"},
-        [EVENTS] = {.name = "events"},
-        [RINGS] = {.name = "rings"},
-        [SIZE] = {.name = "ring_bytes"},
-        [MODE] = {.name = "mode"},
-        [DROPPED] = {.name = "dropped"},
-        [UNWRITTEN] = {.name = "unwritten"},
-        [SINKS] = {.name = "sinks", .csv_only = true},
-        [SINKS_JSON] = {.name = "sinks", .json_only = true},
-    };
-    static const struct table_form form = {columns, ARRAY_SIZE(columns)};
-    struct table table;
-
-    table_begin(&table, &target->out, target->format, &form);
-    table_str(&table, PROGRAM, program->name);
-    table_i64(&table, PID, program->pid);
-    table_str(&table, VERSION, program->version);
-    table_u64(&table, SINCE, program->since);
-    table_u64(&table, ON, program->events_on);
-    table_u64(&table, EVENTS, program->events);
-    table_u64(&table, RINGS, program->rings);
-    table_u64(&table, SIZE, program->ring_bytes);
-    table_str(&table, MODE, program->mode);
-    table_u64(&table, DROPPED, program->dropped);
-    table_u64(&table, UNWRITTEN, program->unwritten);
-    list_set_sinks(&table, SINKS, program);
-    list_write_sinks(table_json(&table, SINKS_JSON), program);
-    table_end_row(&table);
-    return table_end(&table) < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
-}
-
 static int info(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     struct client_program program;
     struct error error = {0};
-    char since[32];
     int r;
 
     (void)n;
@@ -461,32 +390,9 @@ static int info(void *p, unsigned n, char **arguments)
     r = client_hello(target->client, &program, &error);
     if (r < 0)
         return tell(r, NULL, &error);
-    if (target->format != TABLE_TEXT) {
-        r = put_info(target, &program);
-        client_program_done(&program);
-        return r;
-    }
-    put_row(&target->out, "program", "%s", program.name);
-    put_row(&target->out, "pid", "%ld", (long)program.pid);
-    put_row(&target->out, "libstrata", "%s", program.version);
-    put_row(&target->out, "since", "%s", date_text(since, sizeof since, (int64_t)program.since));
-    put_row(&target->out, "events", "%" PRIu64 " of %" PRIu64 " are on", program.events_on,
-            program.events);
-    put_row(&target->out, "rings", "%" PRIu64 " of %" PRIu64 " bytes together, %s", program.rings,
-            program.ring_bytes, program.mode);
-    put_row(&target->out, "dropped", "%" PRIu64 " events", program.dropped);
-    put_row(&target->out, "unwritten", "%" PRIu64 " events", program.unwritten);
-    for (size_t i = 0; i < program.n_sinks; i++) {
-        const struct client_sink *sink = &program.sinks[i];
-
-        if (sink->lost)
-            put_row(&target->out, sink->name, "%s (%s, %" PRIu64 " events lost)", sink->path,
-                    sink->state, sink->lost);
-        else
-            put_row(&target->out, sink->name, "%s (%s)", sink->path, sink->state);
-    }
+    r = print_program_info(&program, target->format, &target->out);
     client_program_done(&program);
-    return EXIT_SUCCESS;
+    return r < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
 }
 
 static int stats(void *p, unsigned n, char **arguments)
