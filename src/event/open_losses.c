@@ -92,7 +92,7 @@ static int put_after(struct open_losses *losses, const struct item *item)
         return 0;
     if (loss)
         loss->has_end = true;
-    else if (is_late)
+    else if (is_late && !item->is_open) /* one without an end begins where it is */
         return add(losses, &(struct open_loss){.origin = item->origin,
                                                .cpu = item->cpu,
                                                .since = item->since,
@@ -153,8 +153,8 @@ bool open_losses_take(struct open_losses *losses, struct selection *selection, i
         const struct open_loss open = losses->items[--losses->n];
 
         *ret = open_loss_item(&open, end);
-        /* A loss that goes on says so itself, if it was selected. Of rows, what is before them is, too. */
-        if (open.is_lasting && (selection->of_rows || open.since >= selection->from))
+        /* A loss without an end is selected itself, wherever it begins (selection_next_run()). */
+        if (open.is_lasting)
             continue;
         /* Where the trace ends before, all of it was read. */
         if ((open.has_end || selection_is_over(selection)) && open.since < end &&

@@ -366,6 +366,19 @@ static struct manifest_file *find_file(struct manifest_file *files, unsigned n, 
     return NULL;
 }
 
+/* Whether files of SOURCE may have been cut, and their recorder stated no lengths: nor may the copy then. */
+static bool lacks_lengths(const struct merge_source *source)
+{
+    const struct catalogue *catalogue = &source->trace->catalogue;
+
+    if (source->recorded && source->recorded->n_files > 0)
+        return false;
+    for (unsigned i = 0; i < catalogue->n_origins; i++)
+        if (catalogue->origins[i]->ends_apart || catalogue->origins[i]->is_cut)
+            return true;
+    return false;
+}
+
 /* The files of OUT that were cut before have the lengths that the recorder wrote; the pairs of its clock may be made anew. */
 static int keep_lengths(struct dir *directory, const struct merge_source *source,
                         struct manifest_source *out)
@@ -377,6 +390,10 @@ static int keep_lengths(struct dir *directory, const struct merge_source *source
 
     if (!files)
         return merge_no_memory(directory->merge);
+    if (lacks_lengths(source)) {
+        out->n_files = 0;
+        return 0;
+    }
     if (n_found)
         memcpy(files, out->files, out->n_files * sizeof *files);
     for (unsigned i = 0; i < n_recorded; i++) {

@@ -117,7 +117,9 @@ int known_cpus_missing(struct open_ctx *ctx, const struct ftrace_files *files, s
     if (ctx->recorded)
         name_vcpus(ctx->recorded, &left_out.named);
     if (cpu_set_count(&left_out.named) == 0) {
-        if (ctx->recorded && ctx->recorded->complete && note_unstated(ctx) < 0)
+        /* Files that strata merge took without a directory of a recording are as they are by themselves. */
+        if (ctx->recorded && ctx->recorded->complete && ctx->recorded->began.realtime_ns != 0 &&
+            note_unstated(ctx) < 0)
             return -ENOMEM;
         for (unsigned i = 0; i < files->n_raws; i++)
             last = MAX(last, (uint32_t)MAX(files->raws[i].cpu, 0));

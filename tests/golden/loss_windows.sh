@@ -41,6 +41,12 @@ for until in "" "--until=$((end / 1000000000)).$(printf %09d $((end % 1000000000
     jq -e '.lost.places > 0 and .covered_ns < .duration_ns * 0.51' part >/dev/null || fail "$until $(jq -c '{lost, covered_ns, duration_ns}' part)"
 done
 
+case="a CPU without data is told once"
+cp -r kvm absent
+rm absent/host/cpu0.raw
+"$strata" report -f json -k --from +1 --until +1.5 absent >lines 2>told || fail "$(cat told)"
+jq -se 'map(select(has("lost") and .cpu == 0)) | length == 1' lines >out || fail "$(grep '"lost"' lines)"
+
 case="windows of top: what is known in several is no more than in one"
 # shares PERIOD: of the vCPU, RUNS GUEST HYPERV VMM WAIT BLOCKED UNKNOWN.
 shares() {

@@ -428,3 +428,28 @@ grep -q 'vmm, qemu-log: 0 events' told || fail "$(cat told)"
 "$strata" merge -o merged-silent silent/vm >told 2>err || fail "$(cat err)"
 "$strata" report -f json merged-silent >have 2>err
 cmp want have
+
+# ---- A recorder stated no lengths of its files, and data of a CPU are missing ----
+
+case="a CPU that ends before the others"
+tar -xJf "$DATA/kvm/exits.tar.xz"
+mv trace whole-cpus
+cp -r whole-cpus half
+truncate -s $(($(wc -c <half/host/cpu0.raw) / 4096 / 2 * 4096)) half/host/cpu0.raw
+cp -r half/host bare
+cp -r whole-cpus absent
+rm absent/host/cpu0.raw
+for trace in half bare absent; do
+    "$strata" merge -o $trace.merged $trace >told 2>err || fail "$trace: $(cat err)"
+    for verb in exits sched "sched --by cpu" stat; do
+        for of in $trace $trace.merged; do
+            # shellcheck disable=SC2086 # words
+            "$strata" $verb -f json -k $of 2>err >out || fail "$verb $of: $(cat err)"
+            jq -S '[.covered_ns, .lost, (.rows | map(del(.layer, .source, .key.layer, .key.source)))]' out
+        done >tables
+        half=$(($(wc -l <tables) / 2))
+        head -n $half tables >want
+        tail -n $half tables >have
+        cmp want have || fail "$verb of $trace: $(diff want have | head -n 5)"
+    done
+done

@@ -502,7 +502,8 @@ case="a longer log"
 again
 cat one/vmm/trace.log >>cut/vmm/trace.log
 "$strata" report cut >lines 2>told || fail "$(cat told)"
-[ ! -s told ] || fail "$(cat told)"
+# Only that the log is there twice.
+[ "$(cat told)" = "strata: cut/vmm/trace.log: 19999 events are out of order: what is measured around them is wrong" ] || fail "$(cat told)"
 
 case="merged log"
 again

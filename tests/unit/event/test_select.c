@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/select_options.h"
+#include "event/open_losses.h"
 #include "timeline/reorder.h"
 
 static struct origin origin = {
@@ -405,15 +406,57 @@ static void test_unmatched(void **state)
     selection_done(&selection);
 }
 
+/* A CPU's data end at 200, after what is read. */
+static void an_end_after_what_is_read_is_no_loss_in_it(void **state)
+{
+    static const struct origin late = {
+        .path = "late", .clock = {"monotonic", NANOSECONDS}, .n_cpus = 1};
+    struct select_options options = {0};
+    struct open_losses losses = {0};
+    struct item item = event(50, 0, 0, 1), found;
+    struct selection selection;
+    struct error error = {0};
+    unsigned at = 0;
+
+    must_set(&options, "until", "0.0000001");
+    assert_int_equal(selection_init(&selection, &options), 0);
+    assert_int_equal(open_losses_add_late(&losses, &late), 0);
+    item.origin = &late;
+    assert_int_equal(selection_next_run(&selection, &item, 1, &at, &error), 1);
+    assert_int_equal(open_losses_put(&losses, &selection, &item, 1, false), 0);
+    item = loss(200, 0);
+    item.origin = &late;
+    item.since = TIME_UNKNOWN;
+    item.lost = LOST_UNKNOWN;
+    item.is_open = true;
+    assert_int_equal(open_losses_put(&losses, &selection, &item, 1, false), 0);
+    assert_false(open_losses_wait(&losses));
+    assert_false(open_losses_take(&losses, &selection, 100, &found));
+    /* With an end, it may have begun before. */
+    assert_int_equal(open_losses_add_late(&losses, &late), 0);
+    item.is_open = false;
+    assert_int_equal(open_losses_put(&losses, &selection, &item, 1, false), 0);
+    assert_true(open_losses_take(&losses, &selection, 100, &found));
+    open_losses_done(&losses);
+    selection_done(&selection);
+    select_options_done(&options);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),    cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_times),     cmocka_unit_test(test_printed_times),
-        cmocka_unit_test(test_ticks),     cmocka_unit_test(test_untimed_loss),
-        cmocka_unit_test(test_limit),     cmocka_unit_test(test_end),
-        cmocka_unit_test(test_unmatched), cmocka_unit_test(test_layers_and_vcpus),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_printed_times),
+        cmocka_unit_test(test_ticks),
+        cmocka_unit_test(test_untimed_loss),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_unmatched),
+        cmocka_unit_test(test_layers_and_vcpus),
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(an_end_after_what_is_read_is_no_loss_in_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
