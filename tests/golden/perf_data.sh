@@ -294,3 +294,27 @@ xz -dc "$DATA/perf/per-thread.data.xz" >per-thread.data
 "$strata" stat -f json per-thread.data >got 2>err || fail "$(cat err)"
 is "$(jq -s '.[0].events' got)" 4
 ! grep -q damaged err || fail "$(cat err)"
+
+# The last record of a CPU whose time is damaged: its own order refutes a time that is earlier; nothing refutes a later one, which is told.
+case="a damaged time of the last sample"
+end_at() { # SECONDS
+    python3 - whole.made end.made "$1" <<'END'
+import struct
+import sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+at = data.rindex(struct.pack("<IHH", 68, 0, 8))
+sample = max(at - size for size in range(56, 400, 8)
+             if struct.unpack_from("<IHH", data, at - size) == (9, 0, size))
+time, = struct.unpack_from("<Q", data, sample + 32)
+struct.pack_into("<Q", data, sample + 32, time + int(float(sys.argv[3]) * 1e9))
+open(sys.argv[2], "wb").write(data)
+END
+    "$strata" stat -f json end.made 2>err | jq -s '.[0].duration_ns / 1e9 | floor' >got
+}
+end_at -60
+is "$(cat got)" 0
+grep -q '^strata: end.made: events with a time far from those around them are damaged and count as lost (1)' err || fail "$(cat err)"
+end_at 60.9
+is "$(cat got)" 60
+grep -q '^strata: end.made: the last event of CPU [0-9] is 60 seconds after all others: its time may be damaged, and the trace shorter' err || fail "$(cat err)"

@@ -14,7 +14,7 @@ check() {
 check kvm $(seq 9) 11 12 16 30 40 502 1005 1016 1018 226140660 189479428 274107778
 check xen 1 2 103
 check xen --partitions 11
-check perf 3 4 13 21 287601563
+check perf 3 4 13 21 287601563 862365020 854163322 368873649
 check perf-ctf 4 5 8 9
 check lttng 3 4 5 6 8 9 4074
 check raw 1 2 8

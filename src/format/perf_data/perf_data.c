@@ -81,10 +81,9 @@ static int read_record(struct perf_data *perf)
         r = perf_record_next(perf, &record, &what);
     perf->has_pending = false;
     if (r > 0 && record.type == RECORD_FINISHED_ROUND) {
-        r = perf_settle_step(perf);
         perf->limit = limit_of_round(perf);
         perf->next_limit = perf->max_time;
-        return r;
+        return perf_settle_step_before(perf, perf->limit);
     }
     if (r > 0) {
         r = perf_header_record(perf, &record, &what);
@@ -112,7 +111,7 @@ static int read_on(struct perf_data *perf)
         }
     }
     if (r == 0 && perf->at_end)
-        r = perf_settle_step(perf);
+        r = perf_settle_last_step(perf);
     if (r == 0 && perf->at_end) {
         r = perf->result == 0 || perf->ends_inside ? perf_handle_end(perf) : 0;
         perf->limit = INT64_MAX;
@@ -292,6 +291,7 @@ static const char *perf_hint(const struct source *source)
 {
     struct perf_data *perf = of((struct source *)(uintptr_t)source);
     const char *formats = kernel_events_hint(perf->events);
+    char text[256];
 
     perf->hint[0] = '\0';
     if (formats)
@@ -324,6 +324,8 @@ static const char *perf_hint(const struct source *source)
             "events with a time far from those around them are damaged and count as lost (%" PRIu64
             ")",
             perf->n_stray);
+    if (cpu_ends_tell_outlier(&perf->ends, &perf->origin->kernel.origin.clock, text, sizeof text))
+        say(perf, "%s", text);
     if (perf->no_times)
         say(perf, "samples have no times: perf record ran with --no-timestamp");
     if (perf->aux_bytes || perf->features.has_aux)
@@ -515,6 +517,7 @@ static int open_reader(struct input *in, const char *name, struct catalogue *cat
     perf->catalogue = catalogue;
     perf->keep_going = options->keep_going;
     perf->features.clockid = PERF_ATTR_CLOCKID_NONE;
+    perf->ends = CPU_ENDS_NONE;
     perf->max_time = perf->limit = perf->next_limit = perf->lent = TIME_UNKNOWN;
     perf->first_time = INT64_MAX;
     perf->seek_time = INT64_MIN;

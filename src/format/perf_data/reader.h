@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/input.h"
 #include "base/text.h"
+#include "event/cpu_ends.h"
 #include "event/source.h"
 #include "format/perf_data/feature.h"
 #include "format/perf_data/order.h"
@@ -91,12 +92,14 @@ struct perf_data {
         skipped_last; /* of the samples before it, until one was not; its body is in `skipped_body` */
     struct text skipped_body;
     bool has_skipped_last;
-    /* A sample whose time is far from the one before on its CPU, until the next record tells whether it is damaged (timeline/stray.h); its
+    /* A sample whose time is far from the one before on its CPU, until another one tells whether it is damaged (timeline/stray.h); its
      * body is in `step_body`. */
     struct perf_record step;
     struct text step_body;
     bool has_step;
-    uint64_t n_stray; /* samples with damaged times */
+    bool has_idle;        /* there was a sample of an idle thread */
+    uint64_t n_stray;     /* samples with damaged times */
+    struct cpu_ends ends; /* if the last sample is such a step: of it and all others */
     struct perf_cpu *cpus;
 
     struct perf_tasks tasks;
@@ -114,8 +117,13 @@ struct perf_data {
 
 /* Reads the header, or that of a stream and its records up to the first of the kernel's (header.c). */
 int perf_header_read(struct perf_data *perf, struct error *error);
-/* The record after a step is no sample of its CPU: the step is true. -ENOMEM. */
+/* Takes the kept sample, if there is one, as it is. -ENOMEM. */
 int perf_settle_step(struct perf_data *perf);
+/* Takes the kept sample as it is if it goes forward, and items up to LIMIT, its time or later, are going to be lent. -ENOMEM. */
+int perf_settle_step_before(struct perf_data *perf, int64_t limit);
+/* At the end of the file: a kept sample that steps back is damaged; one that goes forward is taken as it is, and doubted
+ * (perf->ends). -ENOMEM. */
+int perf_settle_last_step(struct perf_data *perf);
 /* Takes in a record that says something of events or the machine. 1: it was one. -ENOMEM, -EBADMSG with *RET_WHAT. */
 int perf_header_record(struct perf_data *perf, const struct perf_record *record,
                        const char **ret_what);

@@ -162,13 +162,20 @@ int perf_handle_damage(struct perf_data *perf, uint64_t skipped)
     return none ? put_damage(perf, none, seen_time(perf, TIME_UNKNOWN), false) : -ENOMEM;
 }
 
-/* A sample of CPU has a damaged time; the next one has TIME. */
-static _cold_ int put_stray(struct perf_data *perf, struct perf_cpu *cpu, int64_t time)
+/* A sample of CPU has a damaged time; the next one has TIME. IS_OPEN: there is none. */
+static _cold_ int put_stray(struct perf_data *perf, struct perf_cpu *cpu, int64_t time,
+                            bool is_open)
 {
     struct item item = make_loss(perf, cpu, LOSS_UNREADABLE, time, 1);
 
+    perf->has_step = false;
+    perf->n_stray++;
+    item.is_open = is_open;
     return put_loss_item(perf, cpu, &item);
 }
+
+/* A record of CPU NUMBER and THREAD has TIME: may tell whether the kept sample is damaged. Another CPU only confirms it. -ENOMEM. */
+static int settle_step(struct perf_data *perf, int32_t number, int32_t thread, int64_t time);
 
 static int put_loss(struct perf_data *perf, struct perf_cpu *cpu, int64_t time, uint64_t lost)
 {
@@ -189,6 +196,9 @@ static int handle_lost(struct perf_data *perf, const struct perf_record *record)
         return 0;
     if (trailer.cpu == CPU_UNKNOWN)
         trailer.cpu = cpu_of_id(perf, get_u64(perf, record->body));
+    if (unlikely(perf->has_step) && trailer.time != TIME_UNKNOWN &&
+        settle_step(perf, trailer.cpu, trailer.tid, trailer.time) < 0)
+        return -ENOMEM;
     cpu = get_cpu(perf, trailer.cpu);
     if (!cpu)
         return -ENOMEM;
@@ -605,7 +615,8 @@ static int keep_skipped(struct perf_data *perf, const struct perf_record *record
     return r;
 }
 
-/* A recording per thread (perf record --per-thread) has one thread after the other, and a thread may sleep for long. */
+/* A recording per thread (perf record --per-thread) has one thread after the other, and a thread may sleep for long. It has no idle
+ * thread. */
 #define OTHER_THREAD_NS (3600 * (int64_t)1000000000)
 
 /* Whether TIME of a sample is further than FAR, ns, from LAST, that of its CPU. */
@@ -618,7 +629,11 @@ static bool is_far(int64_t last, int64_t time, int64_t far)
 
 static int keep_step(struct perf_data *perf, const struct perf_record *record)
 {
-    int r = keep_record(record, &perf->step_body, &perf->step);
+    int r = perf_settle_step(perf);
+
+    if (r < 0)
+        return r;
+    r = keep_record(record, &perf->step_body, &perf->step);
 
     perf->has_step = perf->has_step || r == 0;
     return r;
@@ -667,12 +682,10 @@ static int put_sample(struct perf_data *perf, const struct perf_record *record,
                                  : (struct order_piece){raw, parts->raw_size};
         n_pieces = 3;
     }
+    perf->has_idle |= item.pid == 0;
     cpu->held = order_put(perf->order, &item, pieces, n_pieces);
     return cpu->held ? 0 : -ENOMEM;
 }
-
-/* A sample of CPU NUMBER and THREAD has TIME: tells whether the kept one is damaged. -ENOMEM. */
-static int settle_step(struct perf_data *perf, int32_t number, int32_t thread, int64_t time);
 
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
 {
@@ -729,6 +742,26 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     return put_sample(perf, record, attr, &parts, cpu, number);
 }
 
+/* The sample that is kept. */
+struct step {
+    int32_t cpu, thread;
+    int64_t time;
+};
+
+static struct step read_step(const struct perf_data *perf)
+{
+    const uint8_t *body = (const uint8_t *)perf->step_body.start;
+    const struct perf_attr *attr = perf_attrs_of_sample(&perf->attrs, body, perf->step.size);
+
+    return (struct step){
+        .cpu = attr->cpu != PERF_NOWHERE  ? (int32_t)get_u32(perf, body + attr->cpu)
+               : attr->id != PERF_NOWHERE ? cpu_of_id(perf, get_u64(perf, body + attr->id))
+                                          : CPU_UNKNOWN,
+        .thread = thread_of(perf, attr, body),
+        .time = (int64_t)get_u64(perf, body + attr->time),
+    };
+}
+
 int perf_settle_step(struct perf_data *perf)
 {
     if (likely(!perf->has_step))
@@ -738,33 +771,73 @@ int perf_settle_step(struct perf_data *perf)
     return handle_sample(perf, &perf->step);
 }
 
+int perf_settle_step_before(struct perf_data *perf, int64_t limit)
+{
+    struct step step;
+    struct perf_cpu *cpu;
+
+    if (likely(!perf->has_step))
+        return 0;
+    step = read_step(perf);
+    cpu = get_cpu(perf, step.cpu);
+    if (!cpu)
+        return -ENOMEM;
+    return step.time > cpu->last && step.time <= limit ? perf_settle_step(perf) : 0;
+}
+
+int perf_settle_last_step(struct perf_data *perf)
+{
+    struct step step;
+    struct perf_cpu *cpu;
+
+    if (likely(!perf->has_step))
+        return 0;
+    step = read_step(perf);
+    cpu = get_cpu(perf, step.cpu);
+    if (!cpu)
+        return -ENOMEM;
+    if (step.time < cpu->last)
+        return put_stray(perf, cpu, cpu->last, true);
+    cpu_ends_note_begin(&perf->ends, step.cpu, perf->first_time, perf->first_time);
+    cpu_ends_note_end(&perf->ends, step.cpu, TIME_UNKNOWN, step.time, perf->max_time);
+    return perf_settle_step(perf);
+}
+
 static int settle_step(struct perf_data *perf, int32_t number, int32_t thread, int64_t time)
 {
-    const struct perf_record *step = &perf->step;
-    const struct perf_attr *attr;
+    struct step step = read_step(perf);
+    int64_t far =
+        step.thread == thread || perf->has_idle ? (int64_t)SOURCE_STRAY_NS : OTHER_THREAD_NS;
     struct perf_cpu *cpu = get_cpu(perf, number);
-    const uint8_t *body = (const uint8_t *)perf->step_body.start;
-    int32_t step_cpu;
-    int64_t far;
 
     if (!cpu)
         return -ENOMEM;
-    attr = perf_attrs_of_sample(&perf->attrs, body, step->size);
-    step_cpu = attr->cpu != PERF_NOWHERE  ? (int32_t)get_u32(perf, body + attr->cpu)
-               : attr->id != PERF_NOWHERE ? cpu_of_id(perf, get_u64(perf, body + attr->id))
-                                          : CPU_UNKNOWN;
-    far = thread_of(perf, attr, body) == thread ? (int64_t)SOURCE_STRAY_NS : OTHER_THREAD_NS;
-    if (step_cpu != number || is_far(cpu->last, time, SOURCE_STRAY_NS) ||
-        !is_far(time, (int64_t)get_u64(perf, body + attr->time), far))
+    if (!is_far(time, step.time, step.cpu == number ? far : (int64_t)SOURCE_STRAY_NS))
         return perf_settle_step(perf);
-    perf->has_step = false;
-    perf->n_stray++;
-    return put_stray(perf, cpu, time);
+    if (step.cpu != number)
+        return 0;
+    /* Records of a CPU are in the order of time. */
+    if (time >= cpu->last && (step.time < cpu->last || step.time > time))
+        return put_stray(perf, cpu, time, false);
+    return perf_settle_step(perf);
+}
+
+/* Whether a record of TYPE, which has no time of its CPU's ring, says what happened on a CPU since its last sample. */
+static bool tells_state(uint32_t type)
+{
+    switch (type) {
+    case RECORD_LOST_SAMPLES:
+    case RECORD_THROTTLE:
+    case RECORD_UNTHROTTLE:
+    case RECORD_SWITCH:
+    case RECORD_SWITCH_CPU_WIDE: return true;
+    default: return false;
+    }
 }
 
 int perf_handle_record(struct perf_data *perf, const struct perf_record *record)
 {
-    int r = record->type == RECORD_SAMPLE ? 0 : perf_settle_step(perf);
+    int r = tells_state(record->type) ? perf_settle_step(perf) : 0;
 
     if (r < 0)
         return r;
