@@ -14,6 +14,9 @@
 #include "tracedir/machine.h"
 #include "tracedir/manifest.h"
 
+/* A clock that is only slewed moves less, but over weeks. */
+#define STEP_MIN_NS INT64_C(1000000000)
+
 struct facts {
     void (*put)(void *arg, const char *key, const char *value);
     void *arg;
@@ -74,6 +77,25 @@ static void put_moment(const struct facts *facts, const char *key,
     snprintf(text + n, sizeof text - n, ".%03d UTC",
              (int)(moment->realtime_ns % 1000000000 / 1000000));
     facts->put(facts->arg, key, text);
+}
+
+/* By how much the time of day moved against the monotonic clock, so that `began` and `ended` are of two clocks. */
+static void put_step(const struct facts *facts, const struct manifest_source *source)
+{
+    const struct manifest_moment *began = &source->began, *ended = &source->ended;
+    int64_t real, monotonic, step;
+    char text[100];
+
+    if (began->realtime_ns == 0 || ended->realtime_ns == 0 || began->monotonic_ns == 0 ||
+        ended->monotonic_ns == 0 ||
+        __builtin_sub_overflow(ended->realtime_ns, began->realtime_ns, &real) ||
+        __builtin_sub_overflow(ended->monotonic_ns, began->monotonic_ns, &monotonic) ||
+        __builtin_sub_overflow(real, monotonic, &step) ||
+        (step > -STEP_MIN_NS && step < STEP_MIN_NS))
+        return;
+    snprintf(text, sizeof text, "%+.1f s against the monotonic clock, as the clock was %s",
+             (double)step / 1e9, step < 0 ? "set" : "set or the host was suspended");
+    facts->put(facts->arg, "time of day moved", text);
 }
 
 static void put_strings(const struct facts *facts, const char *key, const char *between,
@@ -223,6 +245,7 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
         put_known(facts, "host", source->host->name);
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
+    put_step(facts, source);
     put_moment(facts, "came by migration", &source->came);
     put_moment(facts, "left by migration", &source->left);
     facts->put(facts->arg, "complete",

@@ -258,6 +258,12 @@ stated 0 true ', "lost_uncounted": true'
 "$strata" info stated >actual 2>err
 grep -qx "  lost  *an unknown number, as its problems say" actual || { cat actual err >&2; exit 1; }
 [ "$("$strata" info -f json stated | jq -c .lost.events)" = null ]
+# Somebody set the time of day: the end is before the begin.
+cp -r trace set
+jq '.sources[0].began = {"realtime_ns": 1700003600000000000, "monotonic_ns": 1000000000} |
+    .sources[0].ended = {"realtime_ns": 1700000002000000000, "monotonic_ns": 3000000000}' trace/trace.json >set/trace.json
+"$strata" info set | grep -q '^  time of day moved  *-3600.0 s against the monotonic clock, as the clock was set$' ||
+    { "$strata" info set >&2; exit 1; }
 
 # No path leads out of the directory, and a malformed trace.json is reported with the position.
 manifest true '' ''
