@@ -140,6 +140,8 @@ def cases(strata, read_all):
     yield case("sched-pages", "sched", "--slowest=3", "sched", env=declared)
     yield case("sched-who", "sched", "--who", "-fjson", "sched", env=declared)
     yield case("sched-wakers", "sched", "--wakers", "-fcsv", "sched", env=declared)
+    yield case("path-waits", "path", "--waits", "--slowest=3", "sched", env=declared)
+    yield case("path-spans", "path", "--pair=wake: sched_waking(pid) -> sched_switch(next_pid)", "-fjson", "--slowest=2", "sched", env=declared)
     yield case("sched-cpus", "sched", "--by=cpu", "sched", env=declared)
     yield case("sched-vcpus", "sched", "--by=vcpu", "xen.raw", env=declared)
     yield case("sched-domains", "sched", "--by=domain", "xen.raw", env=declared)

@@ -49,6 +49,13 @@ case="spans of a rule"
 "$strata" path -f json virtio-blk --pair 'block_rq_issue(sector) -> block_rq_complete(sector)' --slowest 1000 vm >found 2>err || fail "$(cat err)"
 jq -e '[.slowest[].name] | unique | length == 2' found >/dev/null || fail "$(jq '[.slowest[].name] | unique' found)"
 
+case="exits of KVM"
+xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
+"$strata" path -f json --waits --slowest 1000 trace >found 2>err || fail "$(cat err)"
+sound found
+jq -e 'any(.rows[]; .key.who == "kvm-guest" and .key.what == "outside its guest" and .key.cause == "exit io")' found >/dev/null ||
+    fail "$(jq -c '.rows[].key | select(.what == "outside its guest")' found)"
+
 case="errors"
 # says STATUS MESSAGE OPTION...
 says() {

@@ -39,6 +39,7 @@ class Kernel:
                 self.names[event.cpu, event.time] = "interrupt " + event.values["name"]
             elif event.name == "softirq_entry":
                 self.names[event.cpu, event.time] = SOFTIRQS[event.values["vec"]]
+        self.exits = {(s.pid, s.begin): s.key for s in truth.kernel.spans if s.kind == "exit"}
         self.requests = {r.at["guest"]: r for r in (truth.kernel.disk.requests if truth.kernel.disk else []) if "guest" in r.at}
 
     def name(self, pid):
@@ -85,8 +86,32 @@ class Paths:
 
     def running(self, kernel, pid, cpu, begin, end):
         if kernel is self.host:
-            return [Segment(begin, end, "host", kernel.name(pid), "runs", None)]
+            return self.running_on_host(pid, begin, end)
         return self.vcpu(cpu, begin, end, kernel.name(pid))
+
+    def running_on_host(self, pid, begin, end):
+        """Inside of its guest, or outside after an exit."""
+        made, at, name = [], begin, self.host.name(pid)
+        entries = self.host.threads[pid].in_guest
+        if not entries:
+            return [Segment(begin, end, "host", name, "runs", None)]
+        for i in range(max(0, bisect_right(entries, begin, key=lambda s: s.begin) - 1), len(entries)):
+            inside = entries[i]
+            since, until = max(begin, inside.begin), min(end, end if inside.end is None else inside.end)
+            if inside.begin >= end:
+                break
+            if until > since:
+                if since > at:
+                    made.append(Segment(at, since, "host", name, self.exit_before(pid, entries, i), None))
+                made.append(Segment(since, until, "host", name, "runs", None))
+                at = until
+        if at < end:
+            made.append(Segment(at, end, "host", name, self.exit_before(pid, entries, bisect_left(entries, end, key=lambda s: s.begin)), None))
+        return made
+
+    def exit_before(self, pid, entries, i):
+        """What a thread does before entry number I."""
+        return "outside its guest  exit " + (self.host.exits[pid, entries[i - 1].end] if i > 0 else "?")
 
     def vcpu(self, cpu, begin, end, runs_as=None):
         """What the thread of a vCPU did; where it ran, RUNS_AS of the guest did."""

@@ -411,6 +411,8 @@ int history_put(struct history *history, const struct item *item)
     const struct history_class *class;
     struct history_cpu *cpu;
 
+    if (guest_times_put(&history->guest_times, item) < 0)
+        return -ENOMEM;
     if (unlikely(item->kind != ITEM_EVENT)) {
         forget_interrupts(history, item->origin, item->cpu);
         return 0;
@@ -578,7 +580,10 @@ void history_init(struct history *history)
 {
     static const struct states_ops ops = {.put = put_intervals};
 
-    *history = (struct history){.max = HISTORY_MAX, .gone_until = INT64_MIN, .newest = INT64_MIN};
+    *history = (struct history){.guest_times.text = TEXT_IN_MEMORY,
+                                .max = HISTORY_MAX,
+                                .gone_until = INT64_MIN,
+                                .newest = INT64_MIN};
     states_init(&history->states, &ops, history);
     history->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
 }
@@ -596,7 +601,7 @@ int history_finish(struct history *history)
 bool history_is_crowded(const struct history *history)
 {
     return history->n_states >= history->max || history->n_wakes >= history->max ||
-           history->n_requests >= HISTORY_REQUESTS_MAX;
+           history->guest_times.n >= history->max || history->n_requests >= HISTORY_REQUESTS_MAX;
 }
 
 int64_t history_next_drop(const struct history *history)
@@ -649,6 +654,7 @@ void history_drop_oldest(struct history *history)
 
     while (map_next(&history->logs, &iter, &key, &value))
         drop_states(history, value, until);
+    guest_times_drop(&history->guest_times, until);
     while (n < history->n_wakes && history->wakes[n].time <= until)
         n++;
     if (n > 0)
@@ -672,6 +678,7 @@ void history_done(struct history *history)
     void *value;
 
     states_done(&history->states);
+    guest_times_done(&history->guest_times);
     while (map_next(&history->logs, &iter, &key, &value)) {
         free(((struct history_log *)value)->states);
         free(value);

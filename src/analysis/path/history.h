@@ -10,6 +10,7 @@
  * Times are ticks of the trace's clock. Not thread-safe. */
 
 #include "analysis/io.h"
+#include "analysis/path/guest_times.h"
 #include "analysis/states/states.h"
 #include "base/map.h"
 
@@ -79,6 +80,7 @@ struct history {
     struct map logs;    /* by source and thread or CPU */
     struct map names;   /* of interrupts, by source and number */
     struct map cpus;    /* struct history_cpu */
+    struct guest_times guest_times;
     struct history_class *classes;
     unsigned n_classes;
     struct history_wake *wakes;

@@ -53,10 +53,15 @@ void path_put_who(const struct path_segment *segment, bool with_pid, struct text
 const char *path_what_name(const struct path_segment *segment)
 {
     static const char *const names[] = {
-        [PATH_RUNS] = "runs",     [PATH_WAITS] = "waits for a CPU",
-        [PATH_QUEUED] = "queued", [PATH_DISK] = "device",
-        [PATH_TIMER] = "sleeps",  [PATH_INTERRUPT] = "sleeps",
-        [PATH_STAGE] = "stage",   [PATH_UNKNOWN] = "?",
+        [PATH_RUNS] = "runs",
+        [PATH_EXIT] = "outside its guest",
+        [PATH_WAITS] = "waits for a CPU",
+        [PATH_QUEUED] = "queued",
+        [PATH_DISK] = "device",
+        [PATH_TIMER] = "sleeps",
+        [PATH_INTERRUPT] = "sleeps",
+        [PATH_STAGE] = "stage",
+        [PATH_UNKNOWN] = "?",
     };
 
     if (segment->what == PATH_STAGE)
@@ -104,6 +109,7 @@ void path_put_cause(const struct path_segment *segment, const struct path_behind
         if (segment->name)
             text_printf(text, " %s", segment->name);
         break;
+    case PATH_EXIT: text_printf(text, "exit %s", segment->name ? segment->name : "?"); break;
     case PATH_STAGE: text_put_char(text, '?'); break;
     case PATH_UNKNOWN: text_put_str(text, reason_text((enum path_reason)segment->reason)); break;
     default: text_put_char(text, '-'); break;

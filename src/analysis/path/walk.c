@@ -288,6 +288,72 @@ static void walk_part_of_wait(struct path_walk *walk, const struct history_log *
         walk_wait(walk, log->origin, log->id, cpu, begin, end);
 }
 
+static void add_run(struct path_walk *walk, const struct history_log *log, int32_t cpu,
+                    enum path_what what, const char *name, int64_t begin, int64_t end)
+{
+    add(walk, &(struct path_segment){.begin = begin,
+                                     .end = end,
+                                     .origin = log->origin,
+                                     .pid = log->id,
+                                     .cpu = cpu,
+                                     .what = (uint8_t)what,
+                                     .name = name});
+}
+
+/* Whether all that the thread of LOG did from TIME to state number I is known. */
+static bool is_known_since(const struct history_log *log, unsigned i, int64_t time)
+{
+    while (log->states[i].begin > time) {
+        if (i == 0 || log->states[i - 1].end != log->states[i].begin)
+            return false;
+        i--;
+    }
+    return true;
+}
+
+/* A thread of the host runs in state NUMBER, from BEGIN to END: inside of its guest, or after an exit. */
+static void walk_run(struct path_walk *walk, const struct history_log *log, unsigned number,
+                     int64_t begin, int64_t end)
+{
+    const struct history_state *run = &log->states[number];
+    const struct guest_log *inside =
+        guest_times_find(&walk->history->guest_times, log->origin, log->id);
+    const char *reason = NULL;
+    int64_t from = MIN(MAX(begin, walk->history->gone_until), end);
+    unsigned i;
+
+    if (!inside) {
+        add_run(walk, log, run->cpu, PATH_RUNS, NULL, begin, end);
+        return;
+    }
+    add_unknown(walk, log->origin, log->id, PATH_TOO_OLD, begin, from);
+    i = guest_log_first(inside, from);
+    if (i > 0 && is_known_since(log, number, inside->times[i - 1].end))
+        reason = inside->times[i - 1].reason;
+    for (; i < inside->n && inside->times[i].begin < end; i++) {
+        const struct guest_time *time = &inside->times[i];
+        int64_t since = MIN(MAX(time->begin, from), end), until = MIN(time->end, end);
+        /* A run that has begun unseen was inside all the time. */
+        bool is_whole = time->begin_is_missing && time->begin < run->begin && !run->begin_seen;
+
+        add_run(walk, log, run->cpu, PATH_EXIT, reason, from, since);
+        if (time->end_is_missing || (time->begin_is_missing && !is_whole))
+            add_unknown(walk, log->origin, log->id, PATH_NOT_SEEN, since, until);
+        else
+            add_run(walk, log, run->cpu, PATH_RUNS, NULL, since, until);
+        from = MAX(from, until);
+        reason = time->reason;
+    }
+    if (inside->has_entered && inside->entered < end) {
+        int64_t since = MAX(inside->entered, from);
+
+        add_run(walk, log, run->cpu, PATH_EXIT, reason, from, since);
+        add_run(walk, log, run->cpu, PATH_RUNS, NULL, since, end);
+    } else {
+        add_run(walk, log, run->cpu, PATH_EXIT, reason, from, end);
+    }
+}
+
 /* State number I of LOG, from BEGIN to END. */
 static void walk_state(struct path_walk *walk, const struct history_log *log, unsigned i,
                        int64_t begin, int64_t end)
@@ -301,12 +367,7 @@ static void walk_state(struct path_walk *walk, const struct history_log *log, un
         if (log->origin->layer == LAYER_GUEST)
             walk_vcpu(walk, log->origin, log->id, cpu, begin, end);
         else
-            add(walk, &(struct path_segment){.begin = begin,
-                                             .end = end,
-                                             .origin = log->origin,
-                                             .pid = log->id,
-                                             .cpu = cpu,
-                                             .what = PATH_RUNS});
+            walk_run(walk, log, i, begin, end);
         break;
     case STATE_RUNNABLE:
     case STATE_WOKEN:

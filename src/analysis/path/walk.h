@@ -23,6 +23,7 @@
 
 enum path_what {
     PATH_RUNS,
+    PATH_EXIT, /* a vCPU's thread runs outside of its guest, after an exit, whose reason is `name` */
     PATH_WAITS,     /* for a CPU: `behind` says who ran there */
     PATH_QUEUED,    /* a request, in the block layer */
     PATH_DISK,      /* a request, with its device */
