@@ -417,6 +417,7 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
     if (r < 0)
         return r;
     rows_set_grouping(&irq->rows, &settings->grouping);
+    irq->rows.moves = true; /* a device may interrupt one CPU alone */
     r = spans_init(&irq->spans, catalogue, irq->rules.rules, irq->rules.n, &span_ops, irq);
     irq->spans.selects = analysis_span_selects(settings, selects);
     return r;

@@ -59,8 +59,8 @@ static bool rows_move(const struct stat_report *stat)
     case TALLY_BY_TASK:
     case TALLY_BY_VCPU: return true;
     case TALLY_BY_KEYS:
-        return !is_by_cpu(stat) && (grouping_moves(&stat->tally.options.grouping) ||
-                                    has_key(stat, GROUP_BY_VCPU) || has_key(stat, GROUP_BY_FIELD));
+        return !is_by_cpu(stat) &&
+               (grouping_moves(&stat->tally.options.grouping) || has_key(stat, GROUP_BY_VCPU));
     default: return false;
     }
 }

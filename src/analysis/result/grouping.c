@@ -214,7 +214,7 @@ bool grouping_moves(const struct grouping *grouping)
 {
     for (unsigned i = 0; i < grouping->n; i++)
         if (grouping->keys[i].kind == GROUP_BY_TASK || grouping->keys[i].kind == GROUP_BY_PID ||
-            grouping->keys[i].kind == GROUP_BY_VM)
+            grouping->keys[i].kind == GROUP_BY_VM || grouping->keys[i].kind == GROUP_BY_FIELD)
             return true;
     return false;
 }

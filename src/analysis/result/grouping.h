@@ -67,7 +67,7 @@ void grouping_put_field(const struct item *item, const char *name, struct text *
 /* The value that the name of key I stands for: a CPU, a thread, an integer field. False: there is none. */
 bool grouping_value(const struct grouping *grouping, unsigned i, const struct item *item,
                     int64_t *ret_value);
-/* True if groups are of tasks, threads or virtual machines, which need not be on all CPUs alike. */
+/* True if groups are of tasks, threads, virtual machines or what has a value of a field, which need not be on all CPUs alike. */
 bool grouping_moves(const struct grouping *grouping);
 /* True if the names of key I are decimal numbers. */
 bool grouping_is_number(const struct grouping *grouping, unsigned i);
