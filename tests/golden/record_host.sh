@@ -8,6 +8,7 @@ skipped=
 pid=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
+    [ ! -e "$instances/strata-test-$$" ] || rmdir "$instances/strata-test-$$"
 }
 at_exit=ended
 instances=/sys/kernel/tracing/instances
@@ -92,6 +93,45 @@ END
 # The kernel rounds up to its pages.
 [ "$(sort -nu sizes | tr '\n' ' ' | awk 'NF == 1 && $1 >= 1024 && $1 < 1100')" ] || fail "the buffers have $(cat sizes)"
 rm -r sized
+
+# Pages that a user reads from larger sub-buffers, which Linux has from 6.8 on: all of their events are there.
+case="large pages"
+large=$instances/strata-test-$$
+copy_pages() {
+    rm -rf pages
+    mkdir -p pages/events/sched/sched_switch
+    cp "$large/events/sched/sched_switch/format" pages/events/sched/sched_switch/
+    cp "$large/events/header_page" pages/events/
+    cp "$large/trace_clock" "$large/tracing_on" pages/
+    grep -vc '^#' "$large/trace" >pages.expected
+    python3 - "$large/per_cpu" <<'END'
+import glob, os, re, sys
+for path in glob.glob(sys.argv[1] + "/cpu*/trace_pipe_raw"):
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open("pages/cpu%s.raw" % re.search(r"/cpu(\d+)/", path).group(1), "wb") as out:
+        try:
+            while piece := os.read(fd, 1 << 20):
+                out.write(piece)
+        except BlockingIOError:
+            pass
+END
+}
+if mkdir "$large" 2>/dev/null && [ -e "$large/buffer_subbuf_size_kb" ]; then
+    for kib in 16 64; do
+        echo $kib >"$large/buffer_subbuf_size_kb"
+        echo 1 >"$large/events/sched/sched_switch/enable"
+        "$EMIT" -q 6000 2 >out
+        echo 0 >"$large/tracing_on"
+        copy_pages
+        [ "$(cat pages.expected)" -gt 0 ] && "$strata" report pages 2>told | wc -l | diff pages.expected - >&2 || fail "$kib KiB: $(cat told)"
+        echo 0 >"$large/events/sched/sched_switch/enable"
+        echo >"$large/trace"
+        echo 1 >"$large/tracing_on"
+    done
+else
+    skipped="$skipped; this kernel has no sub-buffers of several pages"
+fi
+[ ! -e "$large" ] || rmdir "$large"
 
 # A full disk is an error, as is what the trace lacks.
 case="full disk"
