@@ -11,6 +11,14 @@ unsigned analysis_default_order(const struct analysis *analysis)
     return analysis->ops->is_ordered ? RESULT_IN_ORDER : 0;
 }
 
+int analysis_note_hidden_ends(struct result *result)
+{
+    if (!coverage_threads(result->coverage).are_filtered)
+        return 0;
+    return result_add_note(result, "an end that is missing may be taken from a later one of the "
+                                   "same key: such durations are the most that they can be");
+}
+
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result)
 {

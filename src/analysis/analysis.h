@@ -89,6 +89,9 @@ struct analysis {
 /* The argument of result_sort() for the order that is shown without --sort. */
 unsigned analysis_default_order(const struct analysis *analysis);
 
+/* Notes what is true of spans that may end while any thread runs, if the kernel chose the threads (origin->pid_filter). 0, -ENOMEM. */
+int analysis_note_hidden_ends(struct result *result);
+
 /* Makes RESULT, which result_done() frees, also on failure. COVERAGE and ANALYSIS outlive it. 0, -ENOMEM. */
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result);

@@ -207,6 +207,8 @@ int io_add_rows(struct analysis *analysis, struct result *result)
         r = io_add_slowest(io, result);
     if (r >= 0)
         r = name_not_joined(io, result);
+    if (r >= 0 && result->n_rows > 0)
+        r = analysis_note_hidden_ends(result);
     if (r >= 0)
         r = order_rows(io, result);
     return r >= 0 ? add_notes(io, result) : r;

@@ -144,6 +144,9 @@ static int add_rows(struct analysis *analysis, struct result *result)
         for (unsigned fate = 0; fate < SPAN_FATES; fate++)
             result->unpaired[fate] += latency->spans.kinds[i]->fates[fate];
     result->unpaired[SPAN_COMPLETE] = 0;
+    for (unsigned i = 0; i < latency->spans.n_kinds; i++)
+        if (latency->spans.kinds[i]->rule->place == SPAN_ANYWHERE)
+            return analysis_note_hidden_ends(result);
     return 0;
 }
 
