@@ -12,7 +12,6 @@
 
 struct cpu_ends {
     int64_t first_begin, second_begin; /* of the CPU that begins first, and of the next one */
-    int64_t last_begin;
     /* Of parts of a CPU's data: the earliest begin of a second one, and the latest end of a last but one. They confirm those of the CPU. */
     int64_t inner_begin, inner_end;
     int64_t first_end, last_but_one_end,
@@ -25,7 +24,6 @@ struct cpu_ends {
 #define CPU_ENDS_NONE                                    \
     ((struct cpu_ends){.first_begin = TIME_UNKNOWN,      \
                        .second_begin = TIME_UNKNOWN,     \
-                       .last_begin = TIME_UNKNOWN,       \
                        .inner_begin = TIME_UNKNOWN,      \
                        .inner_end = TIME_UNKNOWN,        \
                        .first_end = TIME_UNKNOWN,        \
@@ -38,8 +36,6 @@ static inline void cpu_ends_note_begin(struct cpu_ends *ends, int32_t cpu, int64
 {
     if (inner != TIME_UNKNOWN && (ends->inner_begin == TIME_UNKNOWN || inner < ends->inner_begin))
         ends->inner_begin = inner;
-    /* A begin after the second part is damaged. */
-    ends->last_begin = MAX(ends->last_begin, inner != TIME_UNKNOWN ? MIN(begin, inner) : begin);
     if (ends->first_begin == TIME_UNKNOWN || begin < ends->first_begin) {
         ends->second_begin = ends->first_begin;
         ends->first_begin = begin;
@@ -69,26 +65,12 @@ static inline void cpu_ends_note_end(struct cpu_ends *ends, int32_t cpu, int64_t
     }
 }
 
-/* True if so much time lies between the first and the last begin or end of CPUs, which are both known. */
-static inline bool cpu_ends_is_apart(const struct cpu_ends *ends, int64_t first, int64_t last)
-{
-    return first != last &&
-           ticks_between(first, last) >=
-               ticks_between(ends->first_begin, ends->last_end) / CPU_ENDS_APART_PART;
-}
-
 /* True if a CPU ends a fiftieth of the time or more before another. */
 static inline bool cpu_ends_are_apart(const struct cpu_ends *ends)
 {
-    return ends->first_begin != TIME_UNKNOWN && ends->first_end != TIME_UNKNOWN &&
-           cpu_ends_is_apart(ends, ends->first_end, ends->last_end);
-}
-
-/* True if a CPU begins so much after another. */
-static inline bool cpu_begins_are_apart(const struct cpu_ends *ends)
-{
-    return ends->first_begin != TIME_UNKNOWN && ends->last_end != TIME_UNKNOWN &&
-           cpu_ends_is_apart(ends, ends->first_begin, ends->last_begin);
+    return ends->first_begin != TIME_UNKNOWN && ends->first_end != ends->last_end &&
+           ticks_between(ends->first_end, ends->last_end) >=
+               ticks_between(ends->first_begin, ends->last_end) / CPU_ENDS_APART_PART;
 }
 
 /* Tells in TEXT, of SIZE bytes, that the first or last part of a CPU's data seems to be damaged, and nothing else shows it: it is more than

@@ -139,16 +139,13 @@ class Source:
         return page
 
     def state_no_files(self):
-        """An older recorder wrote it. If a CPU begins or ends a fiftieth of the time apart from another, it may be cut."""
+        """An older recorder wrote it. If a CPU ends a fiftieth of the time before another, it may be cut."""
         ends = [pages[-1].events[-1].time for pages in self.cpus if pages]
         all_of_it = max(ends) - min(pages[0].events[0].time for pages in self.cpus if pages)
         is_apart = max(ends) - min(ends) >= all_of_it // 50 + 1
         if any(self.is_missing) or (any(self.cut_bytes) and not is_apart):
             return
         self.is_stated = False
-        begins = [pages[0].events[0].time for pages in self.cpus if pages]
-        if max(begins) - min(begins) >= all_of_it // 50:
-            self.facts["begins_apart"] = True
         self.gaps += [Gap(cpu, pages[-1].events[-1].time, None) for cpu, pages in enumerate(self.cpus) if pages and is_apart]
 
     def begin_late(self, cpu, n_pages):

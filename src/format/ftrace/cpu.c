@@ -691,11 +691,7 @@ static void note_end_at(struct ftrace_cpu *cpu, int64_t end, int64_t inner)
 
 void ftrace_capture_judge_ends(struct ftrace_capture *capture)
 {
-    struct origin *origin = capture->origin;
-
-    origin->ends_apart |= cpu_ends_are_apart(&capture->ends);
-    if (cpu_begins_are_apart(&capture->ends))
-        origin->lost_begin = MAX(origin->lost_begin, capture->ends.last_begin);
+    capture->origin->ends_apart |= cpu_ends_are_apart(&capture->ends);
 }
 
 /* When page NUMBER from the next one on ends, which BYTES have room for. 1; 0: it is damaged; or a negative errno. */

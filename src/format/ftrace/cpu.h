@@ -39,8 +39,7 @@ void ftrace_capture_unref(struct ftrace_capture *capture);
 void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
 
 /* When all CPUs are open, and nothing states how many pages they had: if one ends a fiftieth of the time or more before another, it may
- * be cut, and each CPU is known up to its last event (origin->ends_apart). If one begins as much later, nothing is known before it
- * (origin->lost_begin). */
+ * be cut, and each CPU is known up to its last event (origin->ends_apart). */
 void ftrace_capture_judge_ends(struct ftrace_capture *capture);
 
 /* The time of a record of CPU, as its source has it. */
