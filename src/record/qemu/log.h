@@ -14,29 +14,29 @@
 #include "record/qemu/clock.h"
 
 struct qemu_log_input {
-    int in;       /* read from it, which does not block; -1: there is no log */
-    int wake;     /* readable when something comes; -1: nothing says so */
-    bool is_file; /* `in` is QEMU's own file; `wake` is of inotify(7) */
-    bool is_idle; /* nothing came: `wake` is to be polled for reading */
-    bool was_cut; /* somebody made the file shorter: lines may be missing */
+    int in;          /* read from it, which does not block; -1: there is no log */
+    int wake;        /* readable when something comes; -1: nothing says so */
+    bool is_file;    /* `in` is QEMU's own file; `wake` is of inotify(7) */
+    bool is_idle;    /* nothing came: `wake` is to be polled for reading */
+    bool was_cut;    /* somebody made the file shorter: lines may be missing */
+    bool has_end;    /* for the caller to set: what the file has behind `end` is not taken */
+    bool is_foreign; /* the line under way is of another process than `owner` */
+    bool has_pids;   /* a line had a PID */
+    bool is_of_root; /* for the caller to set: QEMU may fill the whole disk */
+    bool was_disk_full;
+    int file;
+    int copy; /* another file that gets all as well; -1: none */
     /* For the caller to set: of a file that other QEMUs log to, too, the lines of this process are taken. 0: all are. */
     pid_t owner;
     struct log_thread {
         int32_t id;
         bool is_own;
-    } threads[64];   /* of such lines, by the last bits of their IDs */
-    bool is_foreign; /* the line under way */
-    bool has_pids;   /* a line had one */
-    bool is_of_root; /* for the caller to set: QEMU may fill the whole disk */
-    bool was_disk_full;
-    uint64_t disk_at; /* when that is looked at again */
-    bool has_end;     /* for the caller to set: what the file has behind `end` is not taken */
-    uint64_t end;
-    int file;
-    int copy;          /* another file that gets all as well; -1: none */
+    } threads[64];     /* of such lines, by the last bits of their IDs */
     bool copies_rest;  /* … that gets only the lines that are no events */
     struct text shown; /* what goes to the copy, where that is a terminal, or copies_rest */
     size_t room;       /* of the FIFO, bytes; of a file, how much is taken at once */
+    uint64_t end;
+    uint64_t disk_at; /* when `was_disk_full` is looked at again */
     char *buffer;
     size_t held; /* bytes of the buffer: the begin of a line that does not tell yet what it is */
     uint64_t max_size;               /* of the file; 0: any */
