@@ -232,6 +232,8 @@ int summary_make_results(struct summary *summary)
         int r = analysis_result(summary->parts[i], &summary->coverage, &summary->results[i]);
 
         summary->n_results = i + 1;
+        if (r == 0)
+            r = result_note_sources(&summary->results[i]);
         if (r < 0)
             return r;
         result_sort(&summary->results[i], analysis_default_order(summary->parts[i]));

@@ -277,7 +277,9 @@ static int print(const struct analysis_options *options, const struct trace *tra
     int r = analysis_result(run->pass.analysis, &run->pass.coverage, &result);
 
     if (r == 0)
-        r = result_tell_sources(&result);
+        r = result_note_sources(&result);
+    if (r == 0)
+        r = result_add_source_key(&result);
     if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->pass.analysis->left_out > 0)
         report_left_out(options, run->pass.analysis);
     if (r == 0) {

@@ -40,7 +40,7 @@ RULES = {
 # What a timeline draws beside them.
 GUEST = "guest: kvm:kvm_entry -> kvm:kvm_exit by thread"
 CAUSES = {"no end was seen": "again", "events were lost": "lost or gone", "the thread ends": "lost or gone",
-          "not all CPUs were kept yet": "lost or gone"}
+          "not all CPUs were kept yet": "lost or gone", "what came then is not in the trace": "open"}
 
 
 class Slices:

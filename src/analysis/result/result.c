@@ -405,10 +405,11 @@ static int has_same_keys(const struct result *result)
     return r;
 }
 
-/* The key of which each source has values of its own, if rows of several sources are added up by it; NULL: there is none. */
+/* The key of which each source has values of its own, if rows add up several sources by it; "": they do by other keys; NULL: they
+ * do not. */
 static const char *find_added_up(const struct result *result)
 {
-    const char *found = NULL;
+    const char *found = "";
     bool has_more = false;
 
     for (unsigned i = 0; i < result->n_keys; i++) {
@@ -424,9 +425,8 @@ static const char *find_added_up(const struct result *result)
     return has_more ? found : NULL;
 }
 
-int result_tell_sources(struct result *result)
+int result_add_source_key(struct result *result)
 {
-    const char *name = find_added_up(result);
     int r = has_same_keys(result);
 
     if (r > 0 && result->n_keys < RESULT_KEYS) {
@@ -437,8 +437,17 @@ int result_tell_sources(struct result *result)
             row->keys[result->n_keys - 1] = row->origin ? row->origin->path : "-";
         }
     }
-    if (r >= 0 && name)
-        r = result_add_note(
-            result, "rows by %s add up several sources; --by=source,%s separates them", name, name);
     return MIN(r, 0);
+}
+
+int result_note_sources(struct result *result)
+{
+    const char *name = find_added_up(result);
+
+    if (!name)
+        return 0;
+    if (!name[0])
+        return result_add_note(result, "rows add up several sources; --by=source separates them");
+    return result_add_note(
+        result, "rows by %s add up several sources; --by=source,%s separates them", name, name);
 }

@@ -85,7 +85,7 @@ struct result_row {
     bool
         lacks_cpu; /* most of the time of a CPU of theirs is lost: its rate is that of the others */
     const struct origin *origin; /* the source of its first span; NULL: of several, or not known */
-    bool adds_up;                /* spans that began in several sources of one layer */
+    bool adds_up;                /* spans that began in several sources */
     bool is_own;                 /* of a thread of Strata's own */
     /* Of its waits for a CPU, the part during which others of them ran, and during which it is not known what ran; 0: not
      * looked for. */
@@ -235,6 +235,7 @@ int result_forget_times(struct result *result);
  * slowest, the longest first, those that have not ended after the others. */
 void result_sort(struct result *result, unsigned column);
 
-/* After the last row. Where rows of several sources have the same keys, all get one more, "source". Where rows by CPU, vCPU or thread
- * add up several sources, each of which has its own, a note says so. 0, -ENOMEM. */
-int result_tell_sources(struct result *result);
+/* After the last row. Where rows of several sources have the same keys, all get one more, "source". 0, -ENOMEM. */
+int result_add_source_key(struct result *result);
+/* A note says where rows add up several sources. 0, -ENOMEM. */
+int result_note_sources(struct result *result);

@@ -114,10 +114,9 @@ void result_set_durations(struct result *result, const struct duration_columns *
     to->durations = &from->durations;
     to->lost_share = get_lost_share(result->coverage, from);
     to->lacks_cpu = lacks_cpu(result->coverage, from);
-    to->origin = from->has_more_sources ? NULL : from->origin;
     for (unsigned i = 1; i < from->n_sources; i++)
-        to->adds_up |= from->sources[i].begin != from->sources[0].begin &&
-                       from->sources[i].begin->layer == from->sources[0].begin->layer;
+        to->adds_up |= from->sources[i].begin != from->sources[0].begin;
+    to->origin = from->has_more_sources || to->adds_up ? NULL : from->origin;
     if (from->batches) {
         to->batches = &from->batches->durations;
         to->intervals = &from->batches->intervals.batches;

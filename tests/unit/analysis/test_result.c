@@ -52,10 +52,11 @@ static void rows_of_sources(void **state)
     result_add_key(&result, "cpu", "CPU", true);
     (void)add_row_of(&result, &first, "0");
     (void)add_row_of(&result, &first, "1");
-    assert_int_equal(result_tell_sources(&result), 0);
+    assert_int_equal(result_add_source_key(&result), 0);
     assert_int_equal(result.n_keys, 1);
     (void)add_row_of(&result, &second, "1");
-    assert_int_equal(result_tell_sources(&result), 0);
+    assert_int_equal(result_add_source_key(&result), 0);
+    assert_int_equal(result_note_sources(&result), 0);
     assert_int_equal(result.n_keys, 2);
     assert_string_equal(result.keys[1].name, "source");
     assert_string_equal(result.rows[0]->keys[1], "a/host");
@@ -66,9 +67,18 @@ static void rows_of_sources(void **state)
     result_init(&result, "test", &ns, &coverage);
     result_add_key(&result, "cpu", "CPU", true);
     add_row_of(&result, NULL, "0")->adds_up = true;
-    assert_int_equal(result_tell_sources(&result), 0);
-    assert_int_equal(result.n_keys, 1);
+    assert_int_equal(result_note_sources(&result), 0);
     assert_int_equal(result.n_notes, 1);
+    assert_string_equal(result.notes[0],
+                        "rows by cpu add up several sources; --by=source,cpu separates them");
+    result_done(&result);
+
+    result_init(&result, "test", &ns, &coverage);
+    result_add_key(&result, "name", "NAME", true);
+    add_row_of(&result, NULL, "TIMER")->adds_up = true;
+    assert_int_equal(result_note_sources(&result), 0);
+    assert_int_equal(result.n_notes, 1);
+    assert_string_equal(result.notes[0], "rows add up several sources; --by=source separates them");
     result_done(&result);
     coverage_done(&coverage);
 }
