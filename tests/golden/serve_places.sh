@@ -35,6 +35,11 @@ END
 manifest "\"files\": {\"guest/cpu0.raw\": $size}, \"complete\": true"
 python3 "$here/../web/places.py" "$strata" --cut --keep-going cut 2>err || fail "$(cat err)"
 
+case="a CPU that is missing"
+mv cut/guest/cpu0.raw .
+python3 "$here/../web/places.py" "$strata" --cut --keep-going cut 2>err || fail "$(cat err)"
+mv cpu0.raw cut/guest
+
 case="a CPU whose pages are not all recorded yet"
 manifest '"complete": false'
 mkdir -m 700 run run/strata-record-aaaaaa

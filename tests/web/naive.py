@@ -62,6 +62,7 @@ class Naive:
             if "event" not in line:
                 since = line.get("since_ns", line["time_ns"]) - begin_ns
                 self.losses[line["layer"]].append((since, time))
+                self.losses[line["layer"], line.get("cpu")].append((since, time))
                 continue
             items.append((time, line))
             self.events[line["layer"],].append(time)

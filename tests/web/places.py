@@ -163,6 +163,40 @@ def check_states(asker, places, rand, is_cut):
     return unknown
 
 
+def unknown_spans(places, track, is_cut):
+    """When it is not known what runs on the CPU of TRACK: from a loss to the next event, and after the last event that is known to have
+    all before it."""
+    layer, cpu = track["layer"], track["cpu"]
+    own, last = places.naive.events.get((layer, cpu), []), places.naive.events[layer,][-1]
+    end = places.trace["duration"]
+    begin = places.known[track["id"]][0].begin
+    if not own or (begin is None and not is_cut):
+        return
+    for _, until in places.naive.losses.get((layer, cpu), []):
+        i = bisect.bisect_right(own, until)
+        if begin is not None and until > begin:
+            yield until + 1, (own[i] if i < len(own) else end) - 1
+    # Nothing says that Xen's CPUs were recorded any longer.
+    yield (own[-1] if is_cut or layer == "hypervisor" else last) + 1, end - 1
+
+
+def check_unknown(asker, places, rand, is_cut):
+    """There, a CPU neither runs something nor is idle. Returns how often that was seen."""
+    seen = 0
+    for track in places.trace["tracks"]:
+        if track["id"] not in places.known or track["kind"] != "slices" or not track["name"].startswith("CPU ") or " " in track["name"][4:]:
+            continue
+        for begin, end in unknown_spans(places, track, is_cut):
+            for _ in range(20 if begin < end else 0):
+                time = rand.randrange(begin, end)
+                answer = asker.ask("slices", tracks=track["id"], pixels=8, **{"from": time, "to": time + 1})
+                depths = answer["tracks"][0]["depths"]
+                here = [one for one in slices_of(places.trace, depths[0]) if one.begin <= time <= one.end] if depths else []
+                assert here and here[0].flags & UNKNOWN, (track, time, begin, end, here)
+                seen += 1
+    return seen
+
+
 def check_counts(asker, places, rand):
     """Each pixel has the events of the report in its time; none lies where the source lost some and recorded none."""
     trace, duration = places.trace, places.trace["duration"]
@@ -254,10 +288,14 @@ def main():
         if not is_cut:  # which threads it concerns is not for naive.py
             check_slices(asker, places, rand)
         unknown = check_states(asker, places, rand, is_cut)
+        slices = check_unknown(asker, places, rand, is_cut)
         losses = check_counts(asker, places, rand)
         check_errors(asker, places, rand)
-        print(f"places: {dict(places.compared)}, {losses} losses, {unknown} are unknown")
+        print(f"places: {dict(places.compared)}, {losses} losses, {unknown} are unknown, and {slices} slices")
         assert unknown > 20 or not is_cut, unknown
+        is_missing = any(track["name"].startswith("CPU ") and (track["layer"], track.get("cpu")) not in places.naive.events
+                         for track in places.trace["tracks"])
+        assert slices > 10 or is_missing, slices
         wanted = ("exact", "many", "nothing")
         assert is_cut or all(places.compared[kind] > PLACES for kind in wanted), places.compared
     except BaseException:
