@@ -41,11 +41,6 @@ const struct span_rule exit_rules[EXIT_TRACERS] = {
                        .n_keys = 1},
 };
 
-const char *exit_tracer_name(enum exit_tracer tracer)
-{
-    return exit_rules[tracer].name;
-}
-
 /* How a number is shown. */
 enum number_form {
     NUMBER_HEX,

@@ -18,8 +18,6 @@ enum exit_tracer {
 #define EXIT_TRACERS (EXITS_OF_QEMU + 1)
 
 extern const struct span_rule exit_rules[EXIT_TRACERS];
-/* "KVM" */
-const char *exit_tracer_name(enum exit_tracer tracer);
 
 enum exit_role {
     EXIT_NOTHING,

@@ -123,13 +123,6 @@ static inline uint64_t export_since(int64_t ns, int64_t base)
     return ns > base ? (uint64_t)ns - (uint64_t)base : 0;
 }
 
-/* The number of the trace with ITEM; 0 if there is only one trace. */
-static inline unsigned export_origin_number(const struct export_options *options,
-                                            const struct origin *origin)
-{
-    return options->origin_number ? options->origin_number(options->origin_arg, origin) : 0;
-}
-
 /* What OPTIONS mean to a sink of tables, of which WANTED have rows. */
 void export_tables_options(const struct export_options *options, unsigned wanted,
                            struct tables_options *ret);

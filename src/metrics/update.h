@@ -14,9 +14,8 @@
 #include "base/error.h"
 #include "metrics/metrics.h"
 
-/* Of a label's value, in bytes; METRIC_UPDATE_MAX bytes are more than a line has. */
+/* Of a label's value, in bytes. */
 #define METRIC_VALUE_MAX 127u
-#define METRIC_UPDATE_MAX 4000u
 #define METRIC_UPDATE_BOUNDS_MAX 64u
 
 /* Puts what has come since the last time, and sets it to 0. Gauges are left out, and so are families of more than

@@ -62,13 +62,6 @@ void line_put_decimal(struct line *line, uint64_t value)
     put_digits(line, &digits, decimal_before(digits.text + DIGITS_MAX, value));
 }
 
-void line_put_hex(struct line *line, uint64_t value)
-{
-    struct digits digits;
-
-    put_digits(line, &digits, bits_before(digits.text + DIGITS_MAX, value, 4, "0123456789abcdef"));
-}
-
 void line_put_digits(struct line *line, uint64_t value, unsigned n_digits)
 {
     struct digits digits;

@@ -29,7 +29,6 @@ static inline void line_put(struct line *line, const char *text, size_t len)
 }
 
 void line_put_decimal(struct line *line, uint64_t value);
-void line_put_hex(struct line *line, uint64_t value);
 /* The last N_DIGITS digits, with zeros in front. */
 void line_put_digits(struct line *line, uint64_t value, unsigned n_digits);
 

@@ -243,8 +243,3 @@ const struct tables_class *tables_sink_classes(struct sink *sink)
 {
     return container_of(sink, struct tables_sink, sink)->first;
 }
-
-int64_t tables_sink_items(struct sink *sink)
-{
-    return container_of(sink, struct tables_sink, sink)->n;
-}

@@ -61,5 +61,3 @@ struct error *tables_sink_error(struct sink *sink);
 struct event_tables *tables_sink_events(struct sink *sink);
 /* The first class that had events. */
 const struct tables_class *tables_sink_classes(struct sink *sink);
-/* Items so far: ids up to this are given. */
-int64_t tables_sink_items(struct sink *sink);

@@ -210,18 +210,6 @@ void result_set_real(struct result_row *row, unsigned column, double real)
     row->has_value |= UINT64_C(1) << column;
 }
 
-int result_set_text(struct result *result, struct result_row *row, unsigned column,
-                    const char *text)
-{
-    const char *copy = arena_strdup(&result->arena, text);
-
-    if (!copy)
-        return -ENOMEM;
-    row->values[column].text = copy;
-    row->has_value |= UINT64_C(1) << column;
-    return 0;
-}
-
 double result_number(const struct result *result, const struct result_row *row, unsigned column)
 {
     union result_value value = row->values[column];

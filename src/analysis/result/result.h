@@ -197,9 +197,6 @@ void result_set_key_number(struct result_row *row, unsigned key, int64_t number)
 void result_set_number(struct result_row *row, unsigned column, int64_t number);
 /* Not finite: there is no value. */
 void result_set_real(struct result_row *row, unsigned column, double real);
-/* 0, -ENOMEM. */
-int result_set_text(struct result *result, struct result_row *row, unsigned column,
-                    const char *text);
 /* The part PART of a whole of which UNKNOWN is in no part: unknown if all of it that is known is 0. */
 void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown);
 /* The value of COLUMN, if it has one, is taken away. */

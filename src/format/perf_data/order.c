@@ -10,7 +10,6 @@
 
 #define CHUNK_ITEMS 128
 #define CHUNK_BYTES 16384
-#define CHUNK_SIZE (sizeof(struct chunk) + CHUNK_BYTES)
 /* Chunks that are kept for use. */
 #define FREE_CHUNKS_MAX 256
 

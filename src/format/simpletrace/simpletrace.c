@@ -654,8 +654,3 @@ unsigned simpletrace_version(const struct source *source)
 {
     return container_of(source, struct simpletrace, source)->version;
 }
-
-uint64_t simpletrace_offset(const struct source *source)
-{
-    return input_offset(&container_of(source, struct simpletrace, source)->in);
-}

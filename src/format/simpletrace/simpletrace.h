@@ -37,5 +37,3 @@ int simpletrace_open(struct input *in, struct catalogue *catalogue,
 
 /* 0, 2, 3 or 4. Before version 3 there is no pid in the file. */
 unsigned simpletrace_version(const struct source *source);
-/* Where the next record stands in the file. */
-uint64_t simpletrace_offset(const struct source *source);

@@ -55,7 +55,6 @@ struct child {
     uint64_t progress_bytes; /* of the last progress … */
     enum guest_state progress_state;
     uint64_t wake_by; /* ns: when its last sleep was to end at the latest */
-    uint64_t stop_at; /* ns */
     uint64_t flush;   /* the number of the flush that is asked for; 0: none */
 };
 

@@ -532,15 +532,3 @@ const char *qemu_probe_undeclared(const struct qemu_probe *probe, const char *pa
             return probe->events[i];
     return NULL;
 }
-
-const char *vmm_backend_name(enum vmm_backend backend)
-{
-    static const char *const names[] = {
-        [VMM_BACKEND_NONE] = "none",
-        [VMM_BACKEND_LOG] = "log",
-        [VMM_BACKEND_SIMPLE] = "simple",
-        [VMM_BACKEND_RING] = "ring",
-    };
-
-    return names[backend];
-}

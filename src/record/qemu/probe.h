@@ -49,5 +49,3 @@ unsigned qemu_probe_count(const struct qemu_probe *probe, const char *pattern);
 
 /* The first of them that `declarations` lacks; NULL: it has all. */
 const char *qemu_probe_undeclared(const struct qemu_probe *probe, const char *pattern);
-
-const char *vmm_backend_name(enum vmm_backend backend);

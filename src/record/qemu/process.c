@@ -405,11 +405,6 @@ int qemu_process_file(const struct qemu_process *process, const char *path, int 
     return full ? open(full, flags | O_CLOEXEC) : -1;
 }
 
-bool qemu_process_lives(const struct qemu_process *process)
-{
-    return start_of(process->pid) == process->start;
-}
-
 static int fail_claimed(pid_t pid, const char *runtime, struct error *error)
 {
     char trace[200];

@@ -52,8 +52,6 @@ int64_t qemu_process_since(const struct qemu_process *process);
 char *qemu_process_path(const struct qemu_process *process, const char *path);
 /* Opens PATH, as QEMU names it, and no file outside of its root directory. -1: it cannot be opened. */
 int qemu_process_file(const struct qemu_process *process, const char *path, int flags);
-/* Whether it is there still. */
-bool qemu_process_lives(const struct qemu_process *process);
 
 /* Where the log goes, of a QEMU without the backend simple; NULL: standard error. Its -trace file= comes after -D. */
 static inline const char *qemu_process_log(const struct qemu_process *process)
