@@ -83,6 +83,9 @@ struct io_request {
 
 /* The largest error of the time that REQUEST was between two of its points. */
 uint32_t io_request_error(const struct io_request *request, unsigned from, unsigned until);
+/* Whose clock a point of REQUEST is of, in which part of it, and the error of this time. */
+const struct origin *io_point_clock(const struct io_request *request, unsigned point,
+                                    uint8_t *ret_part, uint32_t *ret_error_ns);
 
 struct io_tracker_ops {
     /* 0, or a negative errno that io_tracker_put() returns. */

@@ -40,6 +40,14 @@ sound found
 jq -e 'all(.rows[]; .key.layer != "host") and any(.rows[]; .key.layer == "vmm" and .key.what == "backend" and .key.cause == "?")' \
     found >/dev/null || fail "stages of QEMU"
 
+case="errors of durations are those of strata io"
+"$strata" io -f json --layer guest,vmm vm >io 2>err || fail "$(cat err)"
+jq -ne --slurpfile path found --slurpfile io io '
+    ($io[0].rows | map(select(.key.layer == "guest" and .key.kind == "read")) | map({(.key.stage): .error}) | add) as $errors |
+    [$path[0].rows[] | select(.key.of == "guest read")] |
+    length >= 8 and all(.[]; .error == $errors[.key.what | if . == "queued" then "queue" else . end]) and
+    $errors.kick > 1000 and $errors.dispatch < 10' >/dev/null || fail "$(jq -c '.rows[] | [.key, .error]' found io)"
+
 case="waits of a task"
 "$strata" path -f json --waits --task dd --slowest 1000 vm >found 2>err || fail "$(cat err)"
 sound found

@@ -9,6 +9,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "event/class_map.h"
+#include "event/clock_error.h"
 #include "event/kernel_event.h"
 #include "event/value.h"
 
@@ -393,17 +394,25 @@ static _cold_ int note_flags(struct history *history, const struct item *item)
     return 0;
 }
 
-static _cold_ int make_errors(struct history *history, const struct origin *origin)
+static _cold_ int make_clocks(struct history *history, const struct origin *origin)
 {
-    unsigned n = MAX(origin->number + 1, history->n_errors * 2);
-    uint32_t *more = realloc(history->errors, n * sizeof *more);
+    unsigned n = MAX(origin->number + 1, history->n_clocks * 2);
+    struct history_clock *more = realloc(history->clocks, n * sizeof *more);
 
     if (!more)
         return -ENOMEM;
-    memset(more + history->n_errors, 0, (n - history->n_errors) * sizeof *more);
-    history->errors = more;
-    history->n_errors = n;
+    memset(more + history->n_clocks, 0, (n - history->n_clocks) * sizeof *more);
+    history->clocks = more;
+    history->n_clocks = n;
     return 0;
+}
+
+static void note_clock(struct history_clock *clock, const struct item *item)
+{
+    if (!clock->origin)
+        *clock = (struct history_clock){.origin = item->origin, .part = item->clock_part};
+    clock->part = clock_parts_join(clock->part, item->clock_part);
+    clock->error_ns = MAX(clock->error_ns, item->error_ns);
 }
 
 int history_put(struct history *history, const struct item *item)
@@ -421,11 +430,10 @@ int history_put(struct history *history, const struct item *item)
                  !history->classes[item->class->index].known) &&
         (add_class(history, item) < 0 || note_flags(history, item) < 0))
         return -ENOMEM;
-    if (unlikely(item->origin->number >= history->n_errors) &&
-        make_errors(history, item->origin) < 0)
+    if (unlikely(item->origin->number >= history->n_clocks) &&
+        make_clocks(history, item->origin) < 0)
         return -ENOMEM;
-    if (unlikely(item->error_ns > history->errors[item->origin->number]))
-        history->errors[item->origin->number] = item->error_ns;
+    note_clock(&history->clocks[item->origin->number], item);
     class = &history->classes[item->class->index];
     if (likely(class->role == ROLE_NONE) || item->cpu == CPU_UNKNOWN)
         return 0;
@@ -571,9 +579,11 @@ int32_t history_vcpu_thread(const struct history *history, const struct origin *
     return found;
 }
 
-uint32_t history_error(const struct history *history, const struct origin *origin)
+struct history_clock history_clock(const struct history *history, const struct origin *origin)
 {
-    return origin && origin->number < history->n_errors ? history->errors[origin->number] : 0;
+    return origin && origin->number < history->n_clocks && history->clocks[origin->number].origin
+               ? history->clocks[origin->number]
+               : (struct history_clock){.origin = origin};
 }
 
 void history_init(struct history *history)
@@ -694,6 +704,6 @@ void history_done(struct history *history)
     free(history->wakes);
     free(history->requests);
     free(history->vcpus);
-    free(history->errors);
+    free(history->clocks);
     *history = (struct history){0};
 }

@@ -74,6 +74,13 @@ struct history_vcpu {
 };
 #define HISTORY_VCPUS_MAX 1024
 
+/* A clock that times are of. */
+struct history_clock {
+    const struct origin *origin; /* NULL: not known */
+    uint32_t error_ns;           /* the largest of a time */
+    uint8_t part;                /* that all of its times are in; else CLOCK_UNSTEADY */
+};
+
 struct history {
     struct states states;
     struct arena arena; /* names */
@@ -90,8 +97,8 @@ struct history {
     uint64_t last_request;
     struct history_vcpu *vcpus;
     unsigned n_vcpus;
-    uint32_t *errors; /* by source */
-    unsigned n_errors;
+    struct history_clock *clocks; /* by source */
+    unsigned n_clocks;
     const struct origin *host; /* the only host's kernel */
     bool has_hosts;            /* there are several */
     unsigned n_states, max;
@@ -146,5 +153,5 @@ const struct io_request *history_get_request(const struct history *history, uint
  * runs all vCPUs of the guest. */
 int32_t history_vcpu_thread(const struct history *history, const struct origin *origin,
                             int32_t vcpu, bool *ret_shared);
-/* The largest error of a time of ORIGIN, in ns; NULL: 0. */
-uint32_t history_error(const struct history *history, const struct origin *origin);
+/* The clock of ORIGIN, which may be NULL. */
+struct history_clock history_clock(const struct history *history, const struct origin *origin);

@@ -302,6 +302,7 @@ void path_done(struct path *path)
     free(path->sums);
     free(path->counted);
     free(path->parts);
+    free(path->errors);
     free(path->touched);
     free(path->pending);
     for (unsigned i = 0; i < path->n_groups; i++)

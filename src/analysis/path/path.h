@@ -39,6 +39,7 @@ struct path {
     unsigned n_sums;
     uint64_t *counted; /* by row: the last interval that it was a part of, and its time there */
     int64_t *parts;
+    uint32_t *errors;  /* by row: the largest of its segments in that interval */
     uint32_t *touched; /* rows of the interval that is counted */
     unsigned n_touched, rows_room;
     uint64_t n_intervals;

@@ -134,7 +134,7 @@ static int make_rows_room(struct path *path)
     struct path_sums *sums = realloc(path->sums, room * sizeof *sums);
     uint64_t *counted;
     int64_t *parts;
-    uint32_t *touched;
+    uint32_t *errors, *touched;
 
     if (!sums)
         return -ENOMEM;
@@ -150,6 +150,10 @@ static int make_rows_room(struct path *path)
     if (!parts)
         return -ENOMEM;
     path->parts = parts;
+    errors = realloc(path->errors, room * sizeof *errors);
+    if (!errors)
+        return -ENOMEM;
+    path->errors = errors;
     touched = realloc(path->touched, room * sizeof *touched);
     if (!touched)
         return -ENOMEM;
@@ -229,8 +233,10 @@ static int add_part(struct path *path, unsigned group, const struct path_segment
     if (path->counted[row->number] != path->n_intervals) {
         path->counted[row->number] = path->n_intervals;
         path->parts[row->number] = 0;
+        path->errors[row->number] = 0;
         path->touched[path->n_touched++] = row->number;
     }
+    path->errors[row->number] = MAX(path->errors[row->number], segment->error_ns);
     path->parts[row->number] = ticks_sum(path->parts[row->number], ticks);
     if (path->analysis.put_span && (!behind || behind == &path->walk.behind[segment->first_behind]))
         return put_span(path, row, segment);
@@ -369,7 +375,7 @@ int path_count(struct path *path, const struct path_pending *pending,
         if (row->origin)
             row_note_source(&path->rows, row, row->origin, row->origin, CPU_UNKNOWN, VCPU_UNKNOWN,
                             false, false);
-        r = row_count(&path->rows, row, pending->begin, path->parts[number], pending->error_ns);
+        r = row_count(&path->rows, row, pending->begin, path->parts[number], path->errors[number]);
         if (r >= 0)
             r = add_sum(&path->sums[number], bucket, path->parts[number]);
     }

@@ -17,6 +17,19 @@ static void walk_request(struct path_walk *walk, const struct io_request *reques
 
 /* ---- segments ---- */
 
+/* The clock of TIME, which SIDE of SEGMENT has. */
+static struct path_limit limit_of(const struct path_walk *walk, const struct path_segment *segment,
+                                  unsigned side, int64_t time)
+{
+    struct path_limit limit = {.clock = history_clock(walk->history, segment->origin)};
+
+    /* The outermost was there first: what is inside was cut to it. */
+    for (const struct path_bounds *bounds = walk->bounds; bounds; bounds = bounds->outer)
+        if (bounds->times[side] == time)
+            limit = (struct path_limit){.clock = bounds->clocks[side], .is_known = true};
+    return limit;
+}
+
 /* The next segment, from BEGIN to END; nothing if it is empty. It may be a part of the one before. */
 static void add(struct path_walk *walk, const struct path_segment *segment)
 {
@@ -29,15 +42,18 @@ static void add(struct path_walk *walk, const struct path_segment *segment)
         last->name == segment->name && last->device == segment->device && last->n_behind == 0 &&
         segment->n_behind == 0) {
         last->end = segment->end;
+        last->limits[1] = limit_of(walk, segment, 1, segment->end);
         return;
     }
     if (last && walk->n >= PATH_SEGMENTS_MAX) {
-        *last = (struct path_segment){.begin = last->begin,
-                                      .end = segment->end,
-                                      .pid = PID_UNKNOWN,
-                                      .cpu = CPU_UNKNOWN,
-                                      .what = PATH_UNKNOWN,
-                                      .reason = PATH_TOO_DEEP};
+        *last = (struct path_segment){
+            .begin = last->begin,
+            .end = segment->end,
+            .limits = {last->limits[0], limit_of(walk, segment, 1, segment->end)},
+            .pid = PID_UNKNOWN,
+            .cpu = CPU_UNKNOWN,
+            .what = PATH_UNKNOWN,
+            .reason = PATH_TOO_DEEP};
         return;
     }
     if (walk->n == walk->room) {
@@ -51,7 +67,10 @@ static void add(struct path_walk *walk, const struct path_segment *segment)
         walk->segments = more;
         walk->room = room;
     }
-    walk->segments[walk->n++] = *segment;
+    walk->segments[walk->n] = *segment;
+    walk->segments[walk->n].limits[0] = limit_of(walk, segment, 0, segment->begin);
+    walk->segments[walk->n].limits[1] = limit_of(walk, segment, 1, segment->end);
+    walk->n++;
 }
 
 static void add_unknown(struct path_walk *walk, const struct origin *origin, int32_t pid,
@@ -234,6 +253,9 @@ static void walk_vcpu(struct path_walk *walk, const struct origin *guest, int32_
     int32_t runner = host ? history_vcpu_thread(history, guest, cpu, &is_shared) : PID_UNKNOWN;
     const struct path_segment runs = {
         .origin = guest, .pid = pid, .cpu = cpu, .what = PATH_RUNS, .begin = begin, .end = end};
+    const struct history_clock clock = history_clock(history, guest);
+    const struct path_bounds bounds = {
+        .outer = walk->bounds, .times = {begin, end}, .clocks = {clock, clock}};
     unsigned before = walk->n, n_done = walk->n_done;
 
     if (runner == PID_UNKNOWN) {
@@ -241,7 +263,9 @@ static void walk_vcpu(struct path_walk *walk, const struct origin *guest, int32_
         return;
     }
     walk->n_done = before;
+    walk->bounds = &bounds;
     walk_thread(walk, host, runner, begin, end);
+    walk->bounds = bounds.outer;
     walk->n_done = n_done;
     /* While that runs, the guest's thread does; unless it may run another vCPU of the guest. */
     for (unsigned i = before; i < walk->n && !is_shared; i++) {
@@ -542,10 +566,20 @@ static void walk_stage(struct path_walk *walk, const struct io_request *request,
     }
 }
 
+/* The clock of a time of REQUEST. */
+static struct history_clock point_clock(const struct io_request *request, unsigned point)
+{
+    struct history_clock clock;
+
+    clock.origin = io_point_clock(request, point, &clock.part, &clock.error_ns);
+    return clock;
+}
+
 static void walk_request(struct path_walk *walk, const struct io_request *request, int64_t begin,
                          int64_t end)
 {
-    unsigned first = 0;
+    struct path_bounds bounds;
+    unsigned first = 0, before;
     int64_t from = begin;
 
     if (walk->depth >= PATH_DEPTH_MAX) {
@@ -564,13 +598,21 @@ static void walk_request(struct path_walk *walk, const struct io_request *reques
             add_unknown(walk, request->origin, PID_UNKNOWN, PATH_NO_BEGIN, from, made);
         from = made;
     }
+    before = first;
     for (unsigned point = first + 1; point < IO_POINTS; point++) {
         int64_t at = MIN(request->at[point], end);
 
         if (request->at[point] == TIME_UNKNOWN || at <= from)
             continue;
+        bounds = (struct path_bounds){
+            .outer = walk->bounds,
+            .times = {request->at[before], request->at[point]},
+            .clocks = {point_clock(request, before), point_clock(request, point)}};
+        walk->bounds = &bounds;
         walk_stage(walk, request, point, from, at);
+        walk->bounds = bounds.outer;
         from = at;
+        before = point;
     }
     /* Its interrupt goes on. */
     if (from < end)
@@ -585,18 +627,19 @@ static void set_errors(struct path_walk *walk)
 {
     for (unsigned i = 0; i < walk->n; i++) {
         struct path_segment *segment = &walk->segments[i];
-        uint32_t own = history_error(walk->history, segment->origin);
+        struct path_limit begin = segment->limits[0], end = segment->limits[1];
+        uint32_t sum;
 
-        for (unsigned side = 0; side < 2; side++) {
-            const struct path_segment *other = side == 0 ? segment - 1 : segment + 1;
-
-            if ((side == 0 && i == 0) || (side == 1 && i + 1 == walk->n) || !other->origin ||
-                !segment->origin || other->origin == segment->origin)
-                continue;
-            segment->error_ns =
-                MAX(segment->error_ns,
-                    clock_errors_sum(own, history_error(walk->history, other->origin)));
-        }
+        if (!begin.is_known && i > 0 && segment[-1].limits[1].clock.origin)
+            begin = segment[-1].limits[1];
+        if (!end.is_known && i + 1 < walk->n && segment[1].limits[0].clock.origin)
+            end = segment[1].limits[0];
+        sum = clock_errors_sum(begin.clock.error_ns, end.clock.error_ns);
+        segment->error_ns =
+            begin.clock.origin != end.clock.origin || !begin.clock.origin
+                ? sum
+                : clock_duration_error(begin.clock.origin, segment->end - segment->begin,
+                                       clock_parts_join(begin.clock.part, end.clock.part), sum);
     }
 }
 
@@ -604,6 +647,7 @@ static void begin_walk(struct path_walk *walk)
 {
     walk->n = walk->n_done = walk->n_behind = walk->depth = 0;
     walk->error = 0;
+    walk->bounds = NULL;
 }
 
 int path_walk_thread(struct path_walk *walk, const struct path_end *end, int64_t begin,

@@ -11,8 +11,8 @@
  * Invariants:
  *  PATH-1  The segments of an interval add up to it, exactly.
  *  PATH-2  What the trace does not show is PATH_UNKNOWN, with the reason.
- *  PATH-3  A segment between times of two clocks has the errors of both. One that is shorter than that may be a part of its
- *          neighbours.
+ *  PATH-3  A segment has the error of the duration between its two ends, each in its own clock (event/clock_error.h). One that
+ *          is shorter than that may be a part of its neighbours.
  *
  * Not thread-safe. */
 
@@ -59,6 +59,19 @@ struct path_behind {
     int64_t ticks;
 };
 
+/* A begin or an end. */
+struct path_limit {
+    struct history_clock clock; /* that its time is of */
+    bool is_known;              /* it is; else it may be that of the neighbour */
+};
+
+/* A part of the path between two times whose clocks are known. */
+struct path_bounds {
+    const struct path_bounds *outer; /* NULL: none */
+    int64_t times[2];
+    struct history_clock clocks[2];
+};
+
 struct path_segment {
     int64_t begin, end;
     const struct origin *origin; /* NULL: not known */
@@ -68,7 +81,8 @@ struct path_segment {
     uint8_t reason;              /* enum path_reason */
     const char *name;            /* of an interrupt or a stage; NULL: none */
     uint64_t device;             /* of a request */
-    uint32_t error_ns;
+    struct path_limit limits[2]; /* its begin and end */
+    uint32_t error_ns;           /* of its duration */
     uint32_t first_behind,
         n_behind; /* PATH_WAITS: those that ran, which add up to the segment; the longest first */
 };
@@ -81,7 +95,8 @@ struct path_walk {
     struct path_behind *behind;
     unsigned n_behind, behind_room;
     unsigned depth;
-    int error; /* -ENOMEM */
+    const struct path_bounds *bounds; /* of what is walked now; NULL: none */
+    int error;                        /* -ENOMEM */
 };
 
 /* What an interval ends with. */

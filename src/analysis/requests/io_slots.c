@@ -154,6 +154,16 @@ static bool is_vmm_point(unsigned point)
     return point >= IO_KICKED && point <= IO_NOTIFIED;
 }
 
+const struct origin *io_point_clock(const struct io_request *request, unsigned point,
+                                    uint8_t *ret_part, uint32_t *ret_error_ns)
+{
+    bool is_vmm = is_vmm_point(point);
+
+    *ret_part = is_vmm ? request->vmm_part : request->own_part;
+    *ret_error_ns = (is_vmm ? request->vmm_error_ns : request->own_error_ns) / 2;
+    return is_vmm && request->vmm ? request->vmm : request->origin;
+}
+
 uint32_t io_request_error(const struct io_request *request, unsigned from, unsigned until)
 {
     int64_t ticks = ticks_between(request->at[from], request->at[until]);
