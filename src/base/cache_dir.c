@@ -111,11 +111,14 @@ void cache_key_put_text(struct sha256 *sha, const char *text)
     sha256_put(sha, text, strlen(text) + 1);
 }
 
-static void put_file(struct sha256 *sha, const struct stat *st)
+static void put_file(struct sha256 *sha, const struct stat *st, bool with_inode_time)
 {
-    const uint64_t facts[] = {(uint64_t)st->st_size,         (uint64_t)st->st_mtim.tv_sec,
-                              (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ctim.tv_sec,
-                              (uint64_t)st->st_ctim.tv_nsec, (uint64_t)st->st_ino,
+    const uint64_t facts[] = {(uint64_t)st->st_size,
+                              (uint64_t)st->st_mtim.tv_sec,
+                              (uint64_t)st->st_mtim.tv_nsec,
+                              with_inode_time ? (uint64_t)st->st_ctim.tv_sec : 0,
+                              with_inode_time ? (uint64_t)st->st_ctim.tv_nsec : 0,
+                              (uint64_t)st->st_ino,
                               (uint64_t)st->st_dev};
 
     sha256_put(sha, facts, sizeof facts);
@@ -123,7 +126,7 @@ static void put_file(struct sha256 *sha, const struct stat *st)
 
 /* All that is in the directory FD, in the order of names. DEPTH bounds the recursion. */
 // NOLINTNEXTLINE(misc-no-recursion)
-static int put_directory(struct sha256 *sha, int fd, unsigned depth)
+static int put_directory(struct sha256 *sha, int fd, bool with_inode_time, unsigned depth)
 {
     struct dirent **entries;
     int n = scandirat(fd, ".", &entries, NULL, alphasort);
@@ -141,12 +144,14 @@ static int put_directory(struct sha256 *sha, int fd, unsigned depth)
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             r = -errno;
         else if (!S_ISDIR(st.st_mode))
-            put_file(sha, &st);
+            put_file(sha, &st, with_inode_time);
         if (r == 0 && S_ISDIR(st.st_mode)) {
             _cleanup_(closep) int inner =
                 openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-            r = inner < 0 ? -errno : depth == 0 ? -ELOOP : put_directory(sha, inner, depth - 1);
+            r = inner < 0    ? -errno
+                : depth == 0 ? -ELOOP
+                             : put_directory(sha, inner, with_inode_time, depth - 1);
             cache_key_put_text(sha, "/");
         }
     }
@@ -156,7 +161,8 @@ static int put_directory(struct sha256 *sha, int fd, unsigned depth)
     return r;
 }
 
-int cache_key_put_path(struct sha256 *sha, const char *path, struct error *error)
+int cache_key_put_path(struct sha256 *sha, const char *path, bool with_inode_time,
+                       struct error *error)
 {
     _cleanup_(closep) int fd = -1;
     _cleanup_free_ char *real = realpath(path, NULL);
@@ -167,14 +173,14 @@ int cache_key_put_path(struct sha256 *sha, const char *path, struct error *error
         return errno_of(error, path);
     cache_key_put_text(sha, real);
     if (S_ISREG(st.st_mode)) {
-        put_file(sha, &st);
+        put_file(sha, &st, with_inode_time);
         return 0;
     }
     if (!S_ISDIR(st.st_mode))
         return error_set(error, -EINVAL, path,
                          "not a file or a directory; save the trace in a file first");
     fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    r = fd < 0 ? -errno : put_directory(sha, fd, DEPTH_MAX);
+    r = fd < 0 ? -errno : put_directory(sha, fd, with_inode_time, DEPTH_MAX);
     return r < 0 ? error_set(error, r, path, "%s", error_text(r)) : 0;
 }
 

@@ -19,8 +19,8 @@
 
 /* ---- the key ---- */
 
-int index_cache_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
-                    struct error *error)
+static int make_key(const struct index_cache_request *request, bool with_inode_time,
+                    char ret_key[KEY_SIZE], struct error *error)
 {
     const uint32_t format[] = {INDEX_VERSION, INDEX_ORDER};
     struct sha256 sha;
@@ -30,13 +30,25 @@ int index_cache_key(const struct index_cache_request *request, char ret_key[KEY_
     cache_key_put_text(&sha, STRATA_VERSION);
     cache_key_put_text(&sha, request->settings ? request->settings : "");
     for (unsigned i = 0; i < request->n_paths; i++) {
-        int r = cache_key_put_path(&sha, request->paths[i], error);
+        int r = cache_key_put_path(&sha, request->paths[i], with_inode_time, error);
 
         if (r < 0)
             return r;
     }
     cache_key_end(&sha, ret_key);
     return 0;
+}
+
+int index_cache_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
+                    struct error *error)
+{
+    return make_key(request, true, ret_key, error);
+}
+
+int index_cache_data_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
+                         struct error *error)
+{
+    return make_key(request, false, ret_key, error);
 }
 
 /* ---- one index ---- */

@@ -45,6 +45,10 @@ int index_cache_open(const struct index_cache_request *request, struct index **r
 #define INDEX_CACHE_KEY_SIZE 65 /* hexadecimal digits of a SHA-256, and a NUL */
 int index_cache_key(const struct index_cache_request *request, char ret_key[INDEX_CACHE_KEY_SIZE],
                     struct error *error);
+/* The same, but it does not change with the number of names that the files of the traces have, as those of a snapshot while the
+ * recording goes on. Nor does it when the times of changed data are set back. */
+int index_cache_data_key(const struct index_cache_request *request,
+                         char ret_key[INDEX_CACHE_KEY_SIZE], struct error *error);
 
 /* Opens a file in the directory of REQUEST that has no name: an index that will not be kept. A crash leaves nothing of
  * it. Its descriptor, or a negative errno with ERROR. */

@@ -268,7 +268,7 @@ int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE
 {
     const struct index_cache_request request = request_of(source, NULL);
 
-    return index_cache_key(&request, ret_key, NULL);
+    return index_cache_data_key(&request, ret_key, NULL);
 }
 
 /* Until what is being recorded can be opened, or its recording ends. Returns whether it is still being recorded. */

@@ -37,7 +37,7 @@ int serve_source_init(const struct serve_source_options *options, const char *co
 void serve_source_done(struct serve_source *source);
 /* True if it is being recorded. */
 bool serve_source_is_live(const struct serve_source *source);
-/* A text that changes with the traces: index_cache_key(). */
+/* A text that changes with the data of the traces: index_cache_data_key(). */
 int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE_KEY_SIZE]);
 
 struct serve_index {

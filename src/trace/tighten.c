@@ -190,7 +190,7 @@ static void put_file(struct sha256 *sha, const char *path)
 {
     cache_key_put_text(sha, path ? path : "");
     if (path)
-        (void)cache_key_put_path(sha, path, NULL);
+        (void)cache_key_put_path(sha, path, true, NULL);
 }
 
 /* Of all that clocks depend on. A negative errno. */
@@ -211,7 +211,7 @@ static int make_key(const char *path, const struct trace_options *options,
     cache_key_put_text(&sha, options->events_path ? options->events_path : "");
     cache_key_put_text(&sha, options->xen_version ? options->xen_version : "");
     cache_key_put_text(&sha, options->cpu_vendor ? options->cpu_vendor : "");
-    r = cache_key_put_path(&sha, path, NULL);
+    r = cache_key_put_path(&sha, path, true, NULL);
     cache_key_end(&sha, ret_key);
     return r;
 }

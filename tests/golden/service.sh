@@ -167,7 +167,8 @@ else
         pids="$pids $vm"
         wait_for '[ -S private/qmp ] || ! kill -0 $vm 2>/dev/null'
         # of_theirs: what the recorder gave that user, in a directory from which only its owner removes
-        of_theirs() { find /tmp -maxdepth 1 -name 'strata-record-*' -user 65533; }
+        # Those of other tests come and go meanwhile, which find fails at.
+        of_theirs() { find /tmp -maxdepth 1 -name 'strata-record-*' -user 65533 2>/dev/null || true; }
         before=$(of_theirs)
         as_service "$strata" record --attach $vm -o attached -t 0.1 -e 'visit_*' >out 2>err || fail "$(cat out err)"
         "$strata" report --limit 1 attached | grep -q visit_ || fail "nothing of QEMU: $(cat out err)"

@@ -559,6 +559,29 @@ static void test_key(void **unused)
     assert_string_not_equal(first, second);
 }
 
+/* The next snapshot links the files of this one, and one that is removed does so no more. */
+static void test_key_of_linked_files(void **unused)
+{
+    struct building building = {0};
+    const char *path;
+    struct index_cache_request request = request_of(&building, &path);
+    char first[INDEX_CACHE_KEY_SIZE], second[INDEX_CACHE_KEY_SIZE];
+    char other[sizeof scratch + 16];
+
+    (void)unused;
+    assert_int_equal(index_cache_data_key(&request, first, NULL), 0);
+    snprintf(other, sizeof other, "%s/linked", scratch);
+    assert_int_equal(link(in_trace, other), 0);
+    assert_int_equal(index_cache_data_key(&request, second, NULL), 0);
+    assert_string_equal(first, second);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(index_cache_data_key(&request, second, NULL), 0);
+    assert_string_equal(first, second);
+    put_file(in_trace, "longer than it was before");
+    assert_int_equal(index_cache_data_key(&request, second, NULL), 0);
+    assert_string_not_equal(first, second);
+}
+
 /* A process that is to stop does not wait for another one's index. */
 static void test_stops(void **unused)
 {
@@ -622,6 +645,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unnamed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_key, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_key_of_linked_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
     };
