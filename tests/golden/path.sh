@@ -51,7 +51,9 @@ jq -ne --slurpfile path found --slurpfile io io '
 case="waits of a task"
 "$strata" path -f json --waits --task dd --slowest 1000 vm >found 2>err || fail "$(cat err)"
 sound found
-jq -e 'all(.slowest[]; .task == "dd") and any(.rows[]; .key.what == "?")' found >/dev/null || fail "$(jq .rows found)"
+# It waits for flushes, whose completions are followed by those of the empty writes that they were made of.
+jq -e 'all(.slowest[]; .task == "dd") and all(.rows[]; .key.what != "?") and
+    any(.rows[]; .key.who == "disk 254,0" and .key.what == "device")' found >/dev/null || fail "$(jq .rows found)"
 
 case="spans of a rule"
 "$strata" path -f json virtio-blk --pair 'block_rq_issue(sector) -> block_rq_complete(sector)' --slowest 1000 vm >found 2>err || fail "$(cat err)"

@@ -202,7 +202,7 @@ static _cold_ int add_class(struct history *history, const struct item *item)
         {"timer", "hrtimer_expire_exit", ROLE_ENDS, NULL, NULL},
         {"timer", "timer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
         {"timer", "timer_expire_exit", ROLE_ENDS, NULL, NULL},
-        {"block", "block_rq_complete", ROLE_COMPLETE, NULL, NULL},
+        {"block", "block_rq_complete", ROLE_COMPLETE, "nr_sector", "rwbs"},
     };
     const struct event_class *class = item->class;
     struct history_class found = {.known = true, .number = -1, .name = -1};
@@ -370,6 +370,18 @@ static int put_wake(struct history *history, const struct history_cpu *cpu, cons
     return 0;
 }
 
+/* Whether ITEM completes a request. The completion of an empty write that flushes first is none: the flush was issued in its place. */
+static bool completes_request(const struct item *item, const struct history_class *class)
+{
+    struct value sectors;
+
+    if (class->number < 0 || class->name < 0)
+        return true;
+    sectors = item_value(item, (unsigned)class->number);
+    return !sectors.present || sectors.u > 0 ||
+           kernel_event_rwbs(item, (unsigned)class->name) == 'F';
+}
+
 /* The CPUs of ORIGIN, or CPU of it, handle no interrupt that is known. */
 static void forget_interrupts(struct history *history, const struct origin *origin, int32_t cpu)
 {
@@ -449,7 +461,7 @@ int history_put(struct history *history, const struct item *item)
         cpu->depth -= cpu->depth > 0;
         return 0;
     case ROLE_COMPLETE:
-        if (cpu->depth > 0 && cpu->depth <= HISTORY_NESTED)
+        if (cpu->depth > 0 && cpu->depth <= HISTORY_NESTED && completes_request(item, class))
             cpu->nested[cpu->depth - 1].completed_at = item->time;
         return 0;
     default: return begin_interrupt(history, cpu, item, class);

@@ -130,8 +130,10 @@ static const char *name_of(const struct path *path, const struct path_chain *cha
     if (group->origin && slow->origin->layer == LAYER_VMM)
         text_printf(&text, " of 0x%" PRIx64, chain->device);
     else if (group->origin)
-        text_printf(&text, " of %" PRIu64 ",%" PRIu64 " sector %" PRIu64, chain->device >> 20,
-                    chain->device & 0xfffff, chain->sector);
+        text_printf(&text, " of %" PRIu64 ",%" PRIu64, chain->device >> 20,
+                    chain->device & 0xfffff);
+    if (group->origin && slow->origin->layer != LAYER_VMM && group->kind != IO_FLUSH)
+        text_printf(&text, " sector %" PRIu64, chain->sector);
     return keep(result, &text);
 }
 

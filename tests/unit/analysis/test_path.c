@@ -21,11 +21,18 @@ static const struct field switch_fields[] = {NUMBER("prev_pid", 0), NUMBER("prev
                                              NUMBER("next_pid", 8)};
 static const struct field wake_fields[] = {NUMBER("pid", 0), NUMBER("target_cpu", 4)};
 static const struct field irq_fields[] = {NUMBER("irq", 0)};
+static const struct field complete_fields[] = {NUMBER("nr_sector", 0),
+                                               {.name = "rwbs",
+                                                .c_type = "char[4]",
+                                                .type = FIELD_STRING,
+                                                .storage = STORE_ARRAY,
+                                                .offset = 4,
+                                                .size = 4}};
 
 struct world {
     struct catalogue catalogue;
     struct origin *kernel;
-    struct event_class *change, *waking, *irq, *irq_end;
+    struct event_class *change, *waking, *irq, *irq_end, *complete;
     struct history history;
     struct path_walk walk;
 };
@@ -55,6 +62,7 @@ static int setup(void **state)
     w->waking = add(w, "sched_waking", wake_fields, ARRAY_SIZE(wake_fields));
     w->irq = add(w, "irq_handler_entry", irq_fields, ARRAY_SIZE(irq_fields));
     w->irq_end = add(w, "irq_handler_exit", irq_fields, ARRAY_SIZE(irq_fields));
+    w->complete = add(w, "block_rq_complete", complete_fields, ARRAY_SIZE(complete_fields));
     history_init(&w->history);
     w->walk.history = &w->history;
     *state = w;
@@ -160,6 +168,43 @@ static void test_wakers(void **state)
     assert_int_equal(w->walk.segments[0].reason, PATH_NOT_WOKEN);
 }
 
+/* A thread waits for a flush, which ends with the completion of an empty write, before the thread is woken. */
+static void test_flush(void **state)
+{
+    struct world *w = *state;
+    struct io_request flush = {.origin = w->kernel,
+                               .kind = IO_FLUSH,
+                               .pid = SLEEPER,
+                               .vmm_pid = PID_UNKNOWN,
+                               .kick_pid = PID_UNKNOWN};
+    int32_t ff, ws;
+    uint64_t number;
+
+    memcpy(&ff, "FF\0", 4);
+    memcpy(&ws, "WS\0", 4);
+    for (unsigned i = 0; i < IO_POINTS; i++)
+        flush.at[i] = TIME_UNKNOWN;
+    flush.at[IO_QUEUED] = 1003;
+    flush.at[IO_ISSUED] = 1004;
+    flush.at[IO_COMPLETED] = 1007;
+    put(w, w->change, 1000, WAKER, WAKER, 0, SLEEPER);
+    put(w, w->change, 1003, SLEEPER, SLEEPER, 1, WAKER);
+    put(w, w->irq, 1006, WAKER, 5, 0, 0);
+    put(w, w->complete, 1007, WAKER, 0, ff, 0);
+    put(w, w->complete, 1008, WAKER, 0, ws, 0);
+    put(w, w->waking, 1009, WAKER, SLEEPER, 0, 0);
+    put(w, w->irq_end, 1010, WAKER, 5, 0, 0);
+    put(w, w->change, 1011, WAKER, WAKER, 0, SLEEPER);
+    put(w, w->change, 1012, SLEEPER, SLEEPER, 1, WAKER);
+    assert_int_equal(history_put_request(&w->history, &flush, &number), 0);
+    assert_int_equal(history_finish(&w->history), 0);
+    history_sort(&w->history);
+    walk(w, 1003, 1009);
+    assert_int_equal(w->walk.n, 2);
+    assert_segment(w, 0, PATH_QUEUED, PID_UNKNOWN, 1);
+    assert_segment(w, 1, PATH_DISK, PID_UNKNOWN, 5);
+}
+
 /* What is older than the states that are kept is unknown; the rest is not. */
 static void test_oldest(void **state)
 {
@@ -190,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_wakers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_flush, setup, teardown),
         cmocka_unit_test_setup_teardown(test_oldest, setup, teardown),
     };
 
