@@ -319,7 +319,8 @@ static double get_unknown_cpus(const struct finder *finder, const char *layer)
     return unknown;
 }
 
-/* How much of a CPU of LAYER Strata's own threads use; *RET_UNKNOWN: and may use besides. */
+/* How much of a CPU of LAYER Strata's own threads use, also those of other recordings: they have the same names.
+ * *RET_UNKNOWN: and may use besides. */
 static double get_own_run(const struct finder *finder, const char *layer, double *ret_unknown)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -377,7 +378,8 @@ static void find_recording(struct finder *finder, const char *layer)
     finder->is_of_all = true;
     result = finder_result(finder, part);
     text_printf(&finder->text,
-                "the cost of recording: Strata's own threads use %.1f%% of a CPU of the %s",
+                "the cost of recording: Strata's own threads, of all recordings there, use %.1f%% of a CPU "
+                "of the %s",
                 run * 100, layer);
     if (unknown >= FINDING_UNKNOWN_MIN)
         text_printf(&finder->text, ", or up to %.1f%% more, which is unknown", unknown * 100);

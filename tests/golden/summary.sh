@@ -90,7 +90,7 @@ check xen-4.22-all
 check --cpu-hz 2G xen-4.22-all
 check --cpu-vendor amd --cpu-hz 2G xen-4.17-all
 check kvm
-finds "the cost of recording: Strata's own threads use 69.4% of a CPU of the host; vCPU 0 waits behind them 10.7% of the time, 73% of its waits; 10.9% of its time is unknown"
+finds "the cost of recording: Strata's own threads, of all recordings there, use 69.4% of a CPU of the host; vCPU 0 waits behind them 10.7% of the time, 73% of its waits; 10.9% of its time is unknown"
 ! grep -q 'vCPU 0 waits for a CPU' findings || fail "what the recording costs is a finding about the workload"
 finds "exits by io take 13.0% of a vCPU's time, over all vCPUs: 1000, 408/s, the median 60.9us, at most 21.8ms"
 check perf.ctf
@@ -259,10 +259,10 @@ mv pairs vm/guest-guest/clock-pairs
 sed '/^The trace/q' told | grep -q . || fail "$(cat told)"
 ! sed '/^The trace/q' told | grep -e 'in stage inject' -e 'in stage kick' || fail "a stage without a bound stands out"
 
-# How much of a CPU Strata's own threads use is within what is printed, where half of a CPU's pages are gone.
+# How much of a CPU Strata's own threads, of all recordings there, use is within what is printed, where half of a CPU's pages are gone.
 case="own threads, of which a part is missing"
 xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
-used() { sed -n "s/^- the cost of recording: Strata's own threads use \([0-9.]*\)% of a CPU of the host\(, or up to \([0-9.]*\)% more\)\?.*/\1 \3/p" "$1"; }
+used() { sed -n "s/^- the cost of recording: Strata's own threads, of all recordings there, use \([0-9.]*\)% of a CPU of the host\(, or up to \([0-9.]*\)% more\)\?.*/\1 \3/p" "$1"; }
 "$strata" summary trace >told 2>errors || fail "$(cat errors)"
 whole=$(used told)
 . "$here/../lib/lose_pages.sh"
