@@ -60,9 +60,9 @@ def install(path, text):
     path.chmod(0o755)
 
 
-def run_on_terminal(tree, *options):
+def run_on_terminal(tree, *options, path=None):
     """Runs tools/check in tree; returns its exit status and the lines that it showed."""
-    environment = dict(os.environ, PATH=f"{tree / 'bin'}:{os.environ['PATH']}")
+    environment = dict(os.environ, PATH=f"{tree / 'bin'}:{path or os.environ['PATH']}")
     ours, theirs = pty.openpty()
     check = subprocess.Popen([tree / "tools" / "check", *options], stdin=theirs, stdout=theirs, stderr=theirs,
                              env=environment, start_new_session=True)
@@ -103,7 +103,8 @@ def main():
         for name in ["check", "test-results"]:
             shutil.copy(TREE / "tools" / name, tree / "tools" / name)
         for path, text in [("tools/format-check", STEP), ("tools/tidy-check", STEP), ("tools/demo", DEMO), ("fuzz/run", FUZZ),
-                           ("bin/meson", MESON), ("bin/ninja", STEP), ("bin/clang-format-14", STEP), ("bin/clang-tidy-14", STEP)]:
+                           ("bin/meson", MESON), ("bin/ninja", STEP), ("bin/clang-format-14", STEP), ("bin/clang-tidy-14", STEP),
+                           ("bin/git", STEP)]:
             install(tree / path, text)
         install(tree / "build/guest/debs/complete", "")
         for name in ["plain_only", "plain_too"]:
@@ -119,6 +120,19 @@ def main():
 
         status, lines = run_on_terminal(tree, "--quick")
         assert status == 0 and lines[-1] == "4 passed, 0 failed", "\n".join(lines)
+
+        # Without git it is not known what changed.
+        (tree / "no-git").mkdir()
+        for directory in os.environ["PATH"].split(":"):
+            for tool in pathlib.Path(directory).glob("*"):
+                if tool.name != "git" and not (tree / "no-git" / tool.name).is_symlink():
+                    (tree / "no-git" / tool.name).symlink_to(tool)
+        (tree / "bin/git").unlink()
+        status, lines = run_on_terminal(tree, "--quick", path=tree / "no-git")
+        install(tree / "bin/git", STEP)
+        output = "\n".join(lines)
+        assert status == 0 and lines[-1].startswith("3 passed, 0 failed"), output
+        assert re.search(r"clang-tidy: git is not installed", output), output
 
         install(tree / "tools/demo", STEP + "exit 1\n")
         status, lines = run_on_terminal(tree)
