@@ -377,10 +377,11 @@ static void find_recording(struct finder *finder, const char *layer)
         return;
     finder->is_of_all = true;
     result = finder_result(finder, part);
-    text_printf(&finder->text,
-                "the cost of recording: Strata's own threads, of all recordings there, use %.1f%% of a CPU "
-                "of the %s",
-                run * 100, layer);
+    text_printf(
+        &finder->text,
+        "the cost of recording: Strata's own threads, of all recordings there, use %.1f%% of a CPU "
+        "of the %s",
+        run * 100, layer);
     if (unknown >= FINDING_UNKNOWN_MIN)
         text_printf(&finder->text, ", or up to %.1f%% more, which is unknown", unknown * 100);
     if (share >= SHARE_MIN) {
