@@ -56,7 +56,7 @@ static void add(struct path_walk *walk, const struct path_segment *segment)
             .reason = PATH_TOO_DEEP};
         return;
     }
-    if (walk->n == walk->room) {
+    if (!walk->segments || walk->n >= walk->room) {
         unsigned room = MAX(walk->room * 2, 16u);
         struct path_segment *more = realloc(walk->segments, room * sizeof *more);
 
