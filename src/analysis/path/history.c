@@ -127,6 +127,9 @@ static int keep_state(struct history *history, const struct state_interval *inte
             return -ENOMEM;
     }
     history->newest = MAX(history->newest, interval->end);
+    if (interval->of == STATE_OF_THREAD && origin->number < history->n_clocks)
+        history->clocks[origin->number].given_until =
+            MAX(history->clocks[origin->number].given_until, interval->end);
     if (interval->state != STATE_UNKNOWN && interval->end > interval->begin) {
         log = get_log(history, interval);
         if (!log || (log->n == log->room && make_room(log) < 0))
@@ -422,7 +425,8 @@ static _cold_ int make_clocks(struct history *history, const struct origin *orig
 static void note_clock(struct history_clock *clock, const struct item *item)
 {
     if (!clock->origin)
-        *clock = (struct history_clock){.origin = item->origin, .part = item->clock_part};
+        *clock = (struct history_clock){
+            .origin = item->origin, .given_until = INT64_MIN, .part = item->clock_part};
     clock->part = clock_parts_join(clock->part, item->clock_part);
     clock->error_ns = MAX(clock->error_ns, item->error_ns);
 }
@@ -604,6 +608,7 @@ void history_init(struct history *history)
 
     *history = (struct history){.guest_times.text = TEXT_IN_MEMORY,
                                 .max = HISTORY_MAX,
+                                .limit = HISTORY_MAX,
                                 .gone_until = INT64_MIN,
                                 .newest = INT64_MIN};
     states_init(&history->states, &ops, history);
@@ -620,15 +625,37 @@ int history_finish(struct history *history)
     return states_finish(&history->states);
 }
 
+static unsigned get_most(const struct history *history)
+{
+    return MAX(MAX(history->n_states, history->n_wakes), history->guest_times.n);
+}
+
 bool history_is_crowded(const struct history *history)
 {
-    return history->n_states >= history->max || history->n_wakes >= history->max ||
-           history->guest_times.n >= history->max || history->n_requests >= HISTORY_REQUESTS_MAX;
+    return get_most(history) >= history->limit || history->n_requests >= HISTORY_REQUESTS_MAX;
+}
+
+/* Until when all kernels have given the states of their threads. */
+static int64_t all_given_until(const struct history *history)
+{
+    int64_t until = INT64_MAX;
+
+    for (unsigned i = 0; i < history->states.n_sources; i++) {
+        const struct origin *origin;
+
+        states_counts(&history->states, i, &origin);
+        if ((states_events(&history->states, i) & STATE_EVENT_SWITCH) &&
+            origin->number < history->n_clocks)
+            until = MIN(until, history->clocks[origin->number].given_until);
+    }
+    return until;
 }
 
 int64_t history_next_drop(const struct history *history)
 {
-    int64_t oldest = INT64_MAX;
+    bool is_full = get_most(history) >= HISTORY_LATE * history->max ||
+                   history->n_requests >= HISTORY_REQUESTS_MAX;
+    int64_t oldest = INT64_MAX, until = history->newest;
     size_t iter = 0;
     uint64_t key;
     void *value;
@@ -643,7 +670,12 @@ int64_t history_next_drop(const struct history *history)
         oldest = MIN(oldest, history->wakes[0].time);
     if (history->n_requests > 0)
         oldest = MIN(oldest, request_end(&history->requests[0]));
-    return oldest < history->newest ? oldest + (history->newest - oldest) / 2 : history->newest;
+    if (oldest < history->newest)
+        until = oldest + (history->newest - oldest) / 2;
+    if (is_full)
+        return until;
+    until = MIN(until, all_given_until(history));
+    return until >= oldest ? until : INT64_MIN;
 }
 
 static void drop_states(struct history *history, struct history_log *log, int64_t until)
@@ -691,6 +723,8 @@ void history_drop_oldest(struct history *history)
                 (history->n_requests - n) * sizeof *history->requests);
     history->n_requests -= n;
     history->gone_until = MAX(history->gone_until, until);
+    history->limit =
+        MAX(history->max, MIN(get_most(history) + history->max / 4, HISTORY_LATE * history->max));
 }
 
 void history_done(struct history *history)

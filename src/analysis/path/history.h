@@ -4,8 +4,10 @@
 /* What the threads and CPUs of all kernels of a trace did lately, who woke which thread, and which requests to disks are over: what
  * a path (walk.h) is made of.
  *
- * Memory is bounded: at most `max` states, wake-ups and requests are kept. Before there are more, the user takes what it needs
- * (history_is_crowded()) and then drops the oldest (history_drop_oldest()). What was dropped is unknown: history_gone_until().
+ * Memory is bounded: some `max` states, wake-ups and requests are kept. Before there are more, the user takes what it needs
+ * (history_is_crowded()) and then drops the oldest (history_drop_oldest()). What was dropped is unknown: `gone_until`.
+ * States of a kernel come late if few others follow (states.h, T3). What other kernels did meanwhile is kept until then, up to
+ * HISTORY_LATE times as much.
  *
  * Times are ticks of the trace's clock. Not thread-safe. */
 
@@ -15,6 +17,7 @@
 #include "base/map.h"
 
 #define HISTORY_MAX (96u * 1024) /* states of 56 bytes, and wake-ups of 40 */
+#define HISTORY_LATE 4u
 #define HISTORY_REQUESTS_MAX 8192u
 #define HISTORY_NESTED 4 /* interrupts in interrupts of a CPU */
 
@@ -77,8 +80,9 @@ struct history_vcpu {
 /* A clock that times are of. */
 struct history_clock {
     const struct origin *origin; /* NULL: not known */
-    uint32_t error_ns;           /* the largest of a time */
-    uint8_t part;                /* that all of its times are in; else CLOCK_UNSTEADY */
+    int64_t given_until; /* the end of the last state of a thread; INT64_MIN: there was none */
+    uint32_t error_ns;   /* the largest of a time */
+    uint8_t part;        /* that all of its times are in; else CLOCK_UNSTEADY */
 };
 
 struct history {
@@ -102,6 +106,7 @@ struct history {
     const struct origin *host; /* the only host's kernel */
     bool has_hosts;            /* there are several */
     unsigned n_states, max;
+    unsigned limit;     /* is crowded from then on; `max` unless a kernel's states come late */
     int64_t gone_until; /* INT64_MIN: nothing was dropped */
     int64_t newest;     /* the end of the last state */
     /* May be NULL. A thread was in a state; the same order as of states_ops. 0, or a negative errno. */
@@ -122,9 +127,8 @@ void history_done(struct history *history);
 bool history_is_crowded(const struct history *history);
 /* Before requests are looked for, or the oldest are dropped. */
 void history_sort(struct history *history);
-/* Until when, with that time, history_drop_oldest() drops what has ended. */
+/* Until when, with that time, history_drop_oldest() drops what has ended; INT64_MIN: it drops nothing. */
 int64_t history_next_drop(const struct history *history);
-/* Drops at least one. */
 void history_drop_oldest(struct history *history);
 
 /* NULL: there is nothing of it. */

@@ -60,8 +60,12 @@ static int drop_oldest(struct path *path)
     int r = 0;
 
     while (r >= 0 && history_is_crowded(&path->history)) {
+        int64_t until;
+
         history_sort(&path->history);
-        r = flush(path, history_next_drop(&path->history));
+        until = history_next_drop(&path->history);
+        if (until > INT64_MIN)
+            r = flush(path, until);
         if (r >= 0)
             history_drop_oldest(&path->history);
     }

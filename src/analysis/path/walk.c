@@ -211,6 +211,14 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
     const struct history_cause *cause;
     enum path_reason reason = PATH_NO_WAKER;
 
+    /* The wait that follows may not be over, or not be given yet; who woke the thread in an interrupt is known by now. */
+    if (sleep->end_seen && !woken) {
+        cause = history_find_wake(walk->history, origin, log->id, sleep->end);
+        if (cause) {
+            walk_interrupt(walk, origin, log->id, cause, begin, end);
+            return;
+        }
+    }
     if (!sleep->end_seen || !woken || woken->state != STATE_WOKEN || woken->begin != sleep->end ||
         !woken->begin_seen) {
         add_unknown(walk, origin, log->id, reason, begin, end);

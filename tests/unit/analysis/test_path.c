@@ -211,7 +211,7 @@ static void test_oldest(void **state)
     struct world *w = *state;
     int64_t n = 20000, kept;
 
-    w->history.max = 1000;
+    w->history.max = w->history.limit = 1000;
     for (int64_t i = 0; i < n; i++) {
         put_round(w, i);
         /* As many as are held back (STATES_HELD) come at once. */
@@ -231,12 +231,43 @@ static void test_oldest(void **state)
     assert_int_equal(w->walk.segments[0].reason, PATH_TOO_OLD);
 }
 
+/* While a guest has few states, which come late, what the host did is kept for them. */
+static void test_late_guest(void **state)
+{
+    struct world *w = *state;
+    struct origin origin = *w->kernel, *host = w->kernel, *guest;
+    struct event_class *guest_change;
+
+    origin.layer = LAYER_GUEST;
+    origin.path = "g";
+    origin.number = 1;
+    guest = w->kernel = catalogue_add_origin(&w->catalogue, &origin);
+    guest_change = add(w, "sched_switch", switch_fields, ARRAY_SIZE(switch_fields));
+    w->history.max = w->history.limit = 4000;
+    for (int64_t i = 0; i < 3000; i++) {
+        w->kernel = host;
+        put_round(w, i);
+        w->kernel = guest;
+        if (i % 50 == 0)
+            put(w, guest_change, i * ROUND + ROUND, SLEEPER, SLEEPER, 1, WAKER);
+        if (i % 50 == 25)
+            put(w, guest_change, i * ROUND + ROUND, WAKER, WAKER, 1, SLEEPER);
+    }
+    assert_true(w->history.n_states > 4000);
+    assert_int_equal(w->history.gone_until, INT64_MIN);
+    assert_int_equal(history_finish(&w->history), 0);
+    w->kernel = host;
+    walk(w, 33, 40);
+    assert_int_not_equal(w->walk.segments[0].what, PATH_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_wakers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flush, setup, teardown),
         cmocka_unit_test_setup_teardown(test_oldest, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_late_guest, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
