@@ -46,6 +46,25 @@ END
 [ "$(grep -c '^emit (process [0-9]*): 300 events written to ' told)" -eq 20 ] || fail "$(cat told)"
 nothing_left
 
+# With the kernel of the host, a recorder in a namespace says what cannot be found then; one outside does not.
+case=host
+if ! can_trace_kernel; then
+    skipped="$skipped; the host's kernel: $no_kernel"
+elif [ "$(readlink /proc/self/ns/pid)" != 'pid:[4026531836]' ]; then
+    skipped="$skipped; the host's kernel: this is not the first pid namespace"
+else
+    other='^strata: threads have other numbers in this PID namespace than in the host'
+    # shellcheck disable=SC2086 # words
+    if unshare --pid --fork $mount_proc true 2>told; then
+        unshare --pid --fork $mount_proc "$strata" record -o inside -e host:sched:sched_switch -- "$EMIT" 3 1 >out 2>told || fail "$(cat told)"
+        grep -q "$other" told || fail "$(cat told)"
+    else
+        skipped="$skipped; the host's kernel: $(cat told)"
+    fi
+    "$strata" record -o outside -e host:sched:sched_switch -- "$EMIT" 3 1 >out 2>told || fail "$(cat told)"
+    ! grep -q "$other" told || fail "$(cat told)"
+fi
+
 # One that is killed is seen to be dead: its rings are recovered. (In other namespaces than the first one that cannot be
 # seen.)
 case=killed

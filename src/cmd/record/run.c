@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/proc.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
@@ -339,6 +340,11 @@ static int add_and_record(struct record_run *run)
         status = about->add(run);
     if (status != EXIT_SUCCESS)
         return status;
+    if (run->plan->host && run->n > 1 && !proc_has_kernel_numbers())
+        cli_warning(
+            "threads have other numbers in this PID namespace than in the host's kernel: what "
+            "the recorded threads did on the host is not found; record outside of the "
+            "container, or in the host's PID namespace");
     status = record(run);
     return about->exit_status ? about->exit_status(run, status) : status;
 }
