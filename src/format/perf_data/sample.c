@@ -711,11 +711,14 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         number = (int32_t)get_u32(perf, body + attr->cpu);
     else if (attr->id != PERF_NOWHERE)
         number = cpu_of_id(perf, get_u64(perf, body + attr->id));
-    r = unlikely(perf->has_step) ? settle_step(perf, number, thread_of(perf, attr, body), time) : 0;
+    r = unlikely(perf->has_step && time != TIME_UNKNOWN)
+            ? settle_step(perf, number, thread_of(perf, attr, body), time)
+            : 0;
     cpu = r < 0 ? NULL : get_cpu(perf, number);
     if (!cpu)
         return -ENOMEM;
-    if (unlikely(is_far(cpu->last, time, SOURCE_STRAY_NS)) && record != &perf->step)
+    if (unlikely(time != TIME_UNKNOWN && is_far(cpu->last, time, SOURCE_STRAY_NS)) &&
+        record != &perf->step)
         return keep_step(perf, record);
     time = seen_time(perf, time);
     if (unlikely(cpu->is_damaged)) {
