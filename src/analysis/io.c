@@ -14,22 +14,21 @@
 #define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
 #define NO_GROUP UINT32_MAX
 
-static const char *group_name(char *buf, size_t size, const struct io_request *request)
+const char *io_device_text(char buf[IO_DEVICE_SIZE], enum layer layer, uint64_t device)
 {
-    if (request->origin->layer == LAYER_VMM)
-        snprintf(buf, size, "0x%" PRIx64, request->device);
+    if (layer == LAYER_VMM)
+        snprintf(buf, IO_DEVICE_SIZE, "0x%" PRIx64, device);
     else /* as the kernel packs it: 20 bits of the minor number */
-        snprintf(buf, size, "%" PRIu64 ",%" PRIu64, request->device >> 20,
-                 request->device & 0xfffff);
+        snprintf(buf, IO_DEVICE_SIZE, "%" PRIu64 ",%" PRIu64, device >> 20, device & 0xfffff);
     return buf;
 }
 
 static _cold_ struct row *add_row(struct io *io, struct io_group *group,
                                   const struct io_request *request, unsigned number)
 {
-    char device[40];
+    char device[IO_DEVICE_SIZE];
     const char *keys[ROW_KEYS] = {layer_name(request->origin->layer),
-                                  group_name(device, sizeof device, request),
+                                  io_device_text(device, request->origin->layer, request->device),
                                   io_kind_name(request->kind)};
     uint64_t numbers[ROW_KEYS] = {group->numbers[0], group->numbers[1], group->numbers[2], number,
                                   group->numbers[3]};

@@ -173,6 +173,9 @@ const char *io_stage_name(enum io_point point);
 /* "thread_pool_submit or thread_pool_submit_aio": the events that POINT is. */
 void io_point_put_events(enum io_point point, struct text *text);
 const char *io_kind_name(enum io_kind kind);
+/* "254,0", or of a VMM, the address of its device: "0x556c8f3788f0". Into BUF, which it returns. */
+#define IO_DEVICE_SIZE 40
+const char *io_device_text(char buf[IO_DEVICE_SIZE], enum layer layer, uint64_t device);
 
 /* What follows the stages of a guest's requests that are not joined with one of a VMM, where others of the same keys are:
  * the rows of both have different names. */

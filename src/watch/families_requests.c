@@ -2,8 +2,6 @@
 /* Requests to disks. */
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "watch/families_internal.h"
 
@@ -11,26 +9,16 @@ struct request_series {
     struct metric_sample *duration, *bytes;
 };
 
-/* As in analysis/io.c. */
-static void put_device(const struct io_request *request, char *buf, size_t size)
-{
-    if (request->origin->layer == LAYER_VMM)
-        snprintf(buf, size, "0x%" PRIx64, request->device);
-    else
-        snprintf(buf, size, "%" PRIu64 ",%" PRIu64, request->device >> 20,
-                 request->device & 0xfffff);
-}
-
 static struct request_series *add_series(struct families *families, uint64_t key,
                                          const struct io_request *request)
 {
     struct request_series *series = arena_alloc(&families->window, sizeof *series);
-    char device[40];
+    char device[IO_DEVICE_SIZE];
     const char *const values[] = {family_source_of(request->origin)->machine,
                                   layer_name(request->origin->layer), device,
                                   io_kind_name(request->kind)};
 
-    put_device(request, device, sizeof device);
+    io_device_text(device, request->origin->layer, request->device);
     if (!series ||
         metric_sample(families->family[FAMILY_REQUESTS], values, &series->duration) < 0 ||
         metric_sample(families->family[FAMILY_REQUEST_BYTES], values, &series->bytes) < 0 ||

@@ -698,9 +698,8 @@ static void drop_states(struct history *history, struct history_log *log, int64_
     }
 }
 
-void history_drop_oldest(struct history *history)
+void history_drop_oldest(struct history *history, int64_t until)
 {
-    int64_t until = history_next_drop(history);
     unsigned n = 0;
     size_t iter = 0;
     uint64_t key;

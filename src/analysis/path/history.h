@@ -127,9 +127,10 @@ void history_done(struct history *history);
 bool history_is_crowded(const struct history *history);
 /* Before requests are looked for, or the oldest are dropped. */
 void history_sort(struct history *history);
-/* Until when, with that time, history_drop_oldest() drops what has ended; INT64_MIN: it drops nothing. */
+/* Until when, with that time, what has ended is to be dropped next; INT64_MIN: nothing is. */
 int64_t history_next_drop(const struct history *history);
-void history_drop_oldest(struct history *history);
+/* UNTIL: history_next_drop(). */
+void history_drop_oldest(struct history *history, int64_t until);
 
 /* NULL: there is nothing of it. */
 const struct history_log *history_find(const struct history *history, const struct origin *origin,

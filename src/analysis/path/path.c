@@ -67,7 +67,7 @@ static int drop_oldest(struct path *path)
         if (until > INT64_MIN)
             r = flush(path, until);
         if (r >= 0)
-            history_drop_oldest(&path->history);
+            history_drop_oldest(&path->history, until);
     }
     return r;
 }

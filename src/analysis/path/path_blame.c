@@ -2,7 +2,6 @@
 /* Who was the cause of how much of each interval. */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +26,11 @@ static void put_thread(const struct origin *origin, int32_t pid, bool with_pid, 
 
 static void put_disk(const struct path_segment *segment, struct text *text)
 {
-    if (!segment->origin || segment->device == 0)
-        text_put_literal(text, "disk");
-    else if (segment->origin->layer == LAYER_VMM)
-        text_printf(text, "disk 0x%" PRIx64, segment->device);
-    else /* as the kernel packs it: 20 bits of the minor number */
-        text_printf(text, "disk %" PRIu64 ",%" PRIu64, segment->device >> 20,
-                    segment->device & 0xfffff);
+    char device[IO_DEVICE_SIZE];
+
+    text_put_literal(text, "disk");
+    if (segment->origin && segment->device != 0)
+        text_printf(text, " %s", io_device_text(device, segment->origin->layer, segment->device));
 }
 
 void path_put_who(const struct path_segment *segment, bool with_pid, struct text *text)

@@ -106,8 +106,8 @@ static void put_segment(const struct path_chain *chain, const struct path_segmen
     }
 }
 
-static int add_why(struct result *result, const struct path_segment *segment,
-                   struct result_stage *stage)
+static void add_why(const struct result *result, const struct path_segment *segment,
+                    struct result_stage *stage)
 {
     static const char *const either[] = {
         "shorter than the error of the clocks: it may belong to its neighbours", NULL};
@@ -117,7 +117,6 @@ static int add_why(struct result *result, const struct path_segment *segment,
 
     if (segment->error_ns > 0 && ns < (double)segment->error_ns)
         stage->why = either;
-    return 0;
 }
 
 static const char *name_of(const struct path *path, const struct path_chain *chain,
@@ -125,13 +124,11 @@ static const char *name_of(const struct path *path, const struct path_chain *cha
 {
     const struct path_group *group = &path->groups[chain->group];
     struct text text = TEXT_IN_MEMORY;
+    char device[IO_DEVICE_SIZE];
 
     path_put_group(group, &text);
-    if (group->origin && slow->origin->layer == LAYER_VMM)
-        text_printf(&text, " of 0x%" PRIx64, chain->device);
-    else if (group->origin)
-        text_printf(&text, " of %" PRIu64 ",%" PRIu64, chain->device >> 20,
-                    chain->device & 0xfffff);
+    if (group->origin)
+        text_printf(&text, " of %s", io_device_text(device, slow->origin->layer, chain->device));
     if (group->origin && slow->origin->layer != LAYER_VMM && group->kind != IO_FLUSH)
         text_printf(&text, " sector %" PRIu64, chain->sector);
     return keep(result, &text);
@@ -165,8 +162,9 @@ static int add_slow(const struct path *path, struct result *result, const struct
             .layer = segment->origin ? layer_name(segment->origin->layer) : "?"};
         put_segment(chain, segment, &text);
         stages[i].name = keep(result, &text);
-        if (!stages[i].name || add_why(result, segment, &stages[i]) < 0)
+        if (!stages[i].name)
             return -ENOMEM;
+        add_why(result, segment, &stages[i]);
     }
     return result_add_slow(result, &copy);
 }

@@ -208,25 +208,18 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
                        int64_t begin, int64_t end)
 {
     const struct origin *origin = log->origin;
-    const struct history_cause *cause;
-    enum path_reason reason = PATH_NO_WAKER;
-
+    bool is_woken =
+        woken && woken->state == STATE_WOKEN && woken->begin == sleep->end && woken->begin_seen;
     /* The wait that follows may not be over, or not be given yet; who woke the thread in an interrupt is known by now. */
-    if (sleep->end_seen && !woken) {
-        cause = history_find_wake(walk->history, origin, log->id, sleep->end);
-        if (cause) {
-            walk_interrupt(walk, origin, log->id, cause, begin, end);
-            return;
-        }
-    }
-    if (!sleep->end_seen || !woken || woken->state != STATE_WOKEN || woken->begin != sleep->end ||
-        !woken->begin_seen) {
-        add_unknown(walk, origin, log->id, reason, begin, end);
-        return;
-    }
-    cause = history_find_wake(walk->history, origin, log->id, sleep->end);
+    const struct history_cause *cause =
+        sleep->end_seen && (is_woken || !woken)
+            ? history_find_wake(walk->history, origin, log->id, sleep->end)
+            : NULL;
+
     if (cause) {
         walk_interrupt(walk, origin, log->id, cause, begin, end);
+    } else if (!sleep->end_seen || !is_woken) {
+        add_unknown(walk, origin, log->id, PATH_NO_WAKER, begin, end);
     } else if (sleep->end <= walk->history->gone_until) {
         add_unknown(walk, origin, log->id, PATH_TOO_OLD, begin, end);
     } else if (woken->by == STATE_BY_INTERRUPT || woken->by == 0) {
@@ -239,7 +232,7 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
         else
             add_unknown(walk, origin, log->id, PATH_MAYBE_IRQ, begin, end);
     } else {
-        add_unknown(walk, origin, log->id, reason, begin, end);
+        add_unknown(walk, origin, log->id, PATH_NO_WAKER, begin, end);
     }
 }
 

@@ -619,12 +619,12 @@ static int keep_skipped(struct perf_data *perf, const struct perf_record *record
  * thread. */
 #define OTHER_THREAD_NS (3600 * (int64_t)1000000000)
 
-/* Whether TIME of a sample is further than FAR, ns, from LAST, that of its CPU. */
+/* Whether TIME of a sample is further than FAR, ns, from LAST, that of its CPU; no, if one of them is not known. */
 static bool is_far(int64_t last, int64_t time, int64_t far)
 {
     int64_t step = ticks_between(last, time);
 
-    return last != TIME_UNKNOWN && (step > far || step < -far);
+    return last != TIME_UNKNOWN && time != TIME_UNKNOWN && (step > far || step < -far);
 }
 
 static int keep_step(struct perf_data *perf, const struct perf_record *record)
@@ -717,8 +717,7 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     cpu = r < 0 ? NULL : get_cpu(perf, number);
     if (!cpu)
         return -ENOMEM;
-    if (unlikely(time != TIME_UNKNOWN && is_far(cpu->last, time, SOURCE_STRAY_NS)) &&
-        record != &perf->step)
+    if (unlikely(is_far(cpu->last, time, SOURCE_STRAY_NS)) && record != &perf->step)
         return keep_step(perf, record);
     time = seen_time(perf, time);
     if (unlikely(cpu->is_damaged)) {

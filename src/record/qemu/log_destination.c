@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/qemu/log_destination.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "record/qemu/log_search.h"
 
 #define FIFO_NAME "strata-log"
 
@@ -43,39 +42,41 @@ int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
     return 0;
 }
 
+struct wanted {
+    const struct stat *st; /* NULL: one with `name` as its last part */
+    const char *name;
+    int fd; /* what was found; -1: nothing yet */
+};
+
+static int open_if_wanted(const struct log_descriptor *descriptor, void *userdata)
+{
+    struct wanted *wanted = userdata;
+    size_t len = strlen(wanted->name);
+    char link[PATH_MAX];
+    const char *last;
+    ssize_t n = readlinkat(descriptor->dir, descriptor->name, link, sizeof link - 1);
+
+    if (n < 0)
+        return 0;
+    link[n] = '\0';
+    last = strrchr(link, '/');
+    if (wanted->st ? descriptor->st.st_dev != wanted->st->st_dev ||
+                         descriptor->st.st_ino != wanted->st->st_ino
+                   : !last || strncmp(last + 1, wanted->name, len) != 0 ||
+                         !memchr("\0.- ", last[1 + len], sizeof "\0.- " - 1))
+        return 0;
+    wanted->fd = log_search_open(descriptor);
+    return wanted->fd >= 0;
+}
+
 /* A regular file that process PID has open for writing, now for reading: that of ST, or, where ST is NULL, one with NAME as its last
  * part, also if it was renamed to NAME.1 or deleted. -1: there is none. */
 static int open_again(pid_t pid, const struct stat *st, const char *name)
 {
-    _cleanup_(closedirp) DIR *dir = NULL;
-    const struct dirent *entry;
-    char path[64];
-    int fd = -1;
+    struct wanted wanted = {.st = st, .name = name, .fd = -1};
 
-    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
-    dir = opendir(path);
-    while (fd < 0 && dir && (entry = readdir(dir))) {
-        size_t len = strlen(name);
-        char link[PATH_MAX];
-        const char *last;
-        struct stat other, own;
-        ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof link - 1);
-
-        if (n < 0 || fstatat(dirfd(dir), entry->d_name, &other, 0) < 0 || !S_ISREG(other.st_mode))
-            continue;
-        /* As QEMU opens its log: for writing alone. */
-        if (fstatat(dirfd(dir), entry->d_name, &own, AT_SYMLINK_NOFOLLOW) < 0 ||
-            (own.st_mode & (S_IRUSR | S_IWUSR)) != S_IWUSR)
-            continue;
-        link[n] = '\0';
-        last = strrchr(link, '/');
-        if (st ? other.st_dev != st->st_dev || other.st_ino != st->st_ino
-               : !last || strncmp(last + 1, name, len) != 0 ||
-                     !memchr("\0.- ", last[1 + len], sizeof "\0.- " - 1))
-            continue;
-        fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    }
-    return fd;
+    (void)log_search_foreach_writable(pid, open_if_wanted, &wanted);
+    return wanted.fd;
 }
 
 /* The log of -D NAME. As QEMU does, a %d is replaced by its number. */

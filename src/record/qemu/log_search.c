@@ -16,12 +16,10 @@
 
 /* ---- Descriptors of a process ---- */
 
-/* Calls FOUND for each descriptor of PID that may write to a file. What it returns, if it is not 0, ends that, and is returned.
- * -errno: they cannot be listed. */
-static int for_each_writable(pid_t pid,
-                             int (*found)(int dir, const char *name, const struct stat *st,
-                                          void *userdata),
-                             void *userdata)
+int log_search_foreach_writable(pid_t pid,
+                                int (*found)(const struct log_descriptor *descriptor,
+                                             void *userdata),
+                                void *userdata)
 {
     _cleanup_(closedirp) DIR *dir = NULL;
     const struct dirent *entry;
@@ -33,14 +31,25 @@ static int for_each_writable(pid_t pid,
     if (!dir)
         return -errno;
     while (r == 0 && (entry = readdir(dir))) {
-        struct stat st, own;
+        struct log_descriptor descriptor = {.dir = dirfd(dir), .name = entry->d_name};
+        struct stat own;
 
-        if (fstatat(dirfd(dir), entry->d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISLNK(own.st_mode) && (own.st_mode & S_IWUSR) &&
-            fstatat(dirfd(dir), entry->d_name, &st, 0) == 0)
-            r = found(dirfd(dir), entry->d_name, &st, userdata);
+        if (fstatat(dirfd(dir), entry->d_name, &own, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISLNK(own.st_mode) || !(own.st_mode & S_IWUSR) ||
+            fstatat(dirfd(dir), entry->d_name, &descriptor.st, 0) < 0)
+            continue;
+        descriptor.is_read = own.st_mode & S_IRUSR;
+        r = found(&descriptor, userdata);
     }
     return r;
+}
+
+int log_search_open(const struct log_descriptor *descriptor)
+{
+    return S_ISREG(descriptor->st.st_mode) && !descriptor->is_read
+               ? openat(descriptor->dir, descriptor->name,
+                        O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+               : -1;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -48,18 +57,16 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static int compare_file(int dir, const char *name, const struct stat *st, void *userdata)
+static int compare_file(const struct log_descriptor *descriptor, void *userdata)
 {
-    (void)dir;
-    (void)name;
-    return is_same(st, userdata);
+    return is_same(&descriptor->st, userdata);
 }
 
 bool log_search_is_open(pid_t pid, const struct stat *st)
 {
     struct stat wanted = *st;
 
-    return for_each_writable(pid, compare_file, &wanted) != 0;
+    return log_search_foreach_writable(pid, compare_file, &wanted) != 0;
 }
 
 /* ---- Its log ---- */
@@ -81,13 +88,9 @@ static void add(struct log_search *search, int fd)
     search->files[search->n++] = (struct log_search_file){.fd = fd, .size = (uint64_t)st.st_size};
 }
 
-static int add_file(int dir, const char *name, const struct stat *st, void *userdata)
+static int add_file(const struct log_descriptor *descriptor, void *userdata)
 {
-    struct stat own;
-
-    if (S_ISREG(st->st_mode) && fstatat(dir, name, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !(own.st_mode & S_IRUSR))
-        add(userdata, openat(dir, name, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+    add(userdata, log_search_open(descriptor));
     return 0;
 }
 
@@ -100,7 +103,7 @@ void log_search_begin(pid_t pid, int own, struct log_search *ret)
     snprintf(path, sizeof path, "/proc/self/fd/%d", own);
     if (own >= 0)
         add(ret, open(path, O_RDONLY | O_CLOEXEC));
-    (void)for_each_writable(pid, add_file, ret);
+    (void)log_search_foreach_writable(pid, add_file, ret);
 }
 
 /* Where the last line of EVENT ends behind SIZE; 0: there is none. */
@@ -171,7 +174,7 @@ static int compare_process(const struct qemu_process *process, void *userdata)
     struct sharing *sharing = userdata;
 
     return process->pid != sharing->pid &&
-                   for_each_writable(process->pid, compare_file, &sharing->st) > 0
+                   log_search_foreach_writable(process->pid, compare_file, &sharing->st) > 0
                ? process->pid
                : 0;
 }

@@ -27,6 +27,22 @@ void log_search_begin(pid_t pid, int own, struct log_search *ret);
 int log_search_end(struct log_search *search, const char *event);
 void log_search_done(struct log_search *search);
 
+/* What a process may write to: entry NAME of DIR, its /proc/PID/fd. */
+struct log_descriptor {
+    int dir;
+    const char *name;
+    struct stat st; /* of the file */
+    bool is_read;   /* it may read it, too */
+};
+
+/* Calls FOUND for each of process PID. What it returns, if it is not 0, ends that, and is returned. -errno: they cannot be listed. */
+int log_search_foreach_writable(pid_t pid,
+                                int (*found)(const struct log_descriptor *descriptor,
+                                             void *userdata),
+                                void *userdata);
+/* The file of DESCRIPTOR, a regular one that it only writes, as QEMU does its log, open for reading; -1: it is none, or cannot be opened. */
+int log_search_open(const struct log_descriptor *descriptor);
+
 /* Whether process PID has the file of ST open for writing, or its files cannot be listed. */
 bool log_search_is_open(pid_t pid, const struct stat *st);
 /* True if process PID has the PIDs that this process sees. */

@@ -97,7 +97,7 @@ static void put(struct world *w, struct event_class *class, int64_t time, int32_
     assert_int_equal(history_put_states(&w->history, &item, 1), 0);
     if (history_is_crowded(&w->history)) {
         history_sort(&w->history);
-        history_drop_oldest(&w->history);
+        history_drop_oldest(&w->history, history_next_drop(&w->history));
     }
 }
 
