@@ -1,6 +1,7 @@
 #!/bin/sh
 # strata record --attach on a real QEMU that runs: what is asked of it arrives, and it is as it was before.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/attached.sh"
 
 command -v qemu-system-x86_64 >/dev/null || {
     echo "qemu-system-x86_64 is not installed"
@@ -40,20 +41,6 @@ begin() {
     pid=$!
     wait_for '[ -e trace/trace.json ] && grep -q qmp trace/trace.json && "$strata" ctl trace list qmp_enter_query_name >now 2>/dev/null && grep -q ^on now || ! kill -0 $pid'
     kill -0 $pid || fail "$(cat told)"
-}
-# What is asked of the monitor is traced: N times.
-ask() {
-    for i in $(seq "$1"); do
-        "$strata" ctl trace monitor info name >/dev/null || fail "monitor"
-    done
-}
-# [STATUS]: 1, where nothing was recorded of the guest.
-end() {
-    kill -TERM $pid || fail "has ended: $(cat told)"
-    status=0
-    wait $pid || status=$?
-    [ $status -eq "${1:-0}" ] || fail "exit status $status: $(cat told)"
-    pid=
 }
 states() {
     "$strata" ctl $qemu list | grep '^on' || true

@@ -1,6 +1,7 @@
 #!/bin/sh
 # strata record --attach: where a running QEMU's log is, and what of that is QEMU's events.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/attached.sh"
 
 command -v qemu-system-x86_64 >/dev/null || {
     echo "qemu-system-x86_64 is not installed"
@@ -38,18 +39,6 @@ begin() {
     pid=$!
     wait_for '"$strata" ctl trace list qmp_enter_query_name >now 2>/dev/null && grep -q ^on now || ! kill -0 $pid'
     kill -0 $pid || fail "$(cat told)"
-}
-ask() {
-    for _ in $(seq "$1"); do
-        "$strata" ctl trace monitor info name >/dev/null || fail "monitor"
-    done
-}
-end() {
-    kill -TERM $pid || fail "has ended: $(cat told)"
-    status=0
-    wait $pid || status=$?
-    [ $status -eq "${1:-0}" ] || fail "exit status $status: $(cat told)"
-    pid=
 }
 # N: so many events are in the trace, all of which were asked for.
 has() {
