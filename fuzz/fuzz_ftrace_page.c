@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "event/program.h"
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 #include "kernel_fixture.h"
 
 struct memory_feed {
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ftrace_layout layout = {.commit = 8};
     struct catalogue catalogue = {0};
     struct text text = TEXT_IN_MEMORY;
-    struct ftrace_capture *capture;
+    struct ftrace_instance *instance;
     struct kernel_events *events;
     struct kernel_facts facts;
     struct memory_feed *feed;
@@ -70,16 +70,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     feed = calloc(1, sizeof *feed);
     if (!feed || kernel_events_new(&catalogue, &facts, &kernel_fixture, &events) < 0 ||
-        ftrace_capture_new(&catalogue, &(struct origin){.format = "ftrace"}, events, &layout,
-                           data[0] & 8, &capture) < 0)
+        ftrace_instance_new(&catalogue, &(struct origin){.format = "ftrace"}, events, &layout,
+                            data[0] & 8, &instance) < 0)
         abort();
     *feed = (struct memory_feed){.feed = {.next = next_page, .free = feed_free, .path = "f"},
                                  .p = data + 1,
                                  .left = size - 1,
                                  .page_size = layout.size};
-    if (ftrace_cpu_open(capture, 0, &feed->feed, &source) < 0)
+    if (ftrace_cpu_open(instance, 0, &feed->feed, &source) < 0)
         abort();
-    ftrace_capture_unref(capture);
+    ftrace_instance_unref(instance);
     while ((n = source_next(source, &items)) > 0) {
         total += (size_t)n;
         for (int i = 0; i < n; i++)

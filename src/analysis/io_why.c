@@ -129,9 +129,9 @@ void io_why_keep_only(struct io_why *why, struct io_time *times, unsigned n, con
 static int keep(struct io_why *why, const struct state_interval *interval)
 {
     if (interval->origin->layer != LAYER_HOST ||
-        (interval->of != STATE_OF_THREAD && interval->of != STATE_OF_CPU))
+        (interval->of != STATE_SUBJECT_THREAD && interval->of != STATE_SUBJECT_CPU))
         return 0;
-    if (interval->of == STATE_OF_THREAD && note_thread(why, interval) < 0)
+    if (interval->of == STATE_SUBJECT_THREAD && note_thread(why, interval) < 0)
         return -ENOMEM;
     if (interval->state == STATE_UNKNOWN)
         return 0;
@@ -177,7 +177,7 @@ int io_why_init(struct io_why *why)
                            .gone_until = INT64_MIN,
                            .all_gone_until = INT64_MIN};
     states_init(&why->states, &ops, why);
-    why->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
+    why->states.wanted = STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_CPU);
     return 0;
 }
 
@@ -267,7 +267,7 @@ static int add_up(const struct io_why *why, int32_t pid, int64_t begin, int64_t 
         const struct io_state *state = &why->kept[i];
         int64_t ticks = overlap(state, begin, end);
 
-        if (state->of != STATE_OF_THREAD || state->id != pid || ticks == 0)
+        if (state->of != STATE_SUBJECT_THREAD || state->id != pid || ticks == 0)
             continue;
         spent.any = state;
         if (state->state == STATE_RUNNING) {
@@ -347,7 +347,8 @@ static int find_runners(const struct io_why *why, const struct spent *spent, int
     for (unsigned i = 0; i < why->n; i++) {
         const struct io_state *run = &why->kept[i];
 
-        if (run->of != STATE_OF_CPU || run->state != STATE_RUNNING || overlap(run, begin, end) == 0)
+        if (run->of != STATE_SUBJECT_CPU || run->state != STATE_RUNNING ||
+            overlap(run, begin, end) == 0)
             continue;
         for (unsigned j = find_wait(spent, run->begin);
              r == 0 && j < spent->n_waits && spent->waits[j]->begin < run->end; j++) {
@@ -378,7 +379,7 @@ int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64
     for (unsigned i = 0; i < why->n; i++) {
         const struct io_state *state = &why->kept[i];
 
-        if (state->of == STATE_OF_THREAD && state->id == pid && state_is_sleep(state->state))
+        if (state->of == STATE_SUBJECT_THREAD && state->id == pid && state_is_sleep(state->state))
             slept += overlap(state, begin, end);
     }
     return slept;
@@ -452,7 +453,7 @@ void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64
     for (unsigned i = 0; i < why->n; i++) {
         const struct io_state *state = &why->kept[i];
 
-        if (state->of != STATE_OF_THREAD || state->state != STATE_WOKEN || state->by != pid ||
+        if (state->of != STATE_SUBJECT_THREAD || state->state != STATE_WOKEN || state->by != pid ||
             state->id == before || state->begin < begin || state->begin >= end ||
             strcmp(task_name(state, state->id), WORKER) != 0)
             continue;

@@ -21,13 +21,13 @@ static struct sched *get_sched(struct analysis *analysis)
 
 /* ---- rows ---- */
 
-static uint64_t row_key(enum state_of of, const struct origin *origin, int32_t id)
+static uint64_t row_key(enum state_subject of, const struct origin *origin, int32_t id)
 {
     return ((uint64_t)(uintptr_t)origin << 3 | of) * UINT64_C(0x9e3779b97f4a7c15) +
            ((uint64_t)(uint32_t)id << 20 | 1);
 }
 
-static struct sched_row *make_row(struct sched *sched, enum state_of of,
+static struct sched_row *make_row(struct sched *sched, enum state_subject of,
                                   const struct origin *origin, int32_t id)
 {
     struct sched_row *row;
@@ -54,7 +54,7 @@ static struct sched_row *make_row(struct sched *sched, enum state_of of,
     return sched->rows[sched->n_rows++] = row;
 }
 
-static _cold_ struct sched_row *add_row(struct sched *sched, enum state_of of,
+static _cold_ struct sched_row *add_row(struct sched *sched, enum state_subject of,
                                         const struct origin *origin, int32_t id)
 {
     struct sched_row *row;
@@ -74,13 +74,13 @@ static _cold_ struct sched_row *add_row(struct sched *sched, enum state_of of,
 }
 
 /* ROW may be NULL. */
-static inline bool is_row_of(const struct sched_row *row, enum state_of of,
+static inline bool is_row_of(const struct sched_row *row, enum state_subject of,
                              const struct origin *origin, int32_t id)
 {
     return likely(row && row->id == id && row->of == of && row->origin == origin);
 }
 
-static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
+static inline struct sched_row *get_row(struct sched *sched, enum state_subject of,
                                         const struct origin *origin, int32_t id)
 {
     struct sched_row **recent = &sched->recent[(unsigned)id % SCHED_RECENT];
@@ -94,7 +94,7 @@ static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
     return *recent = row;
 }
 
-struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
+struct sched_row *sched_find_row(const struct sched *sched, enum state_subject of,
                                  const struct origin *origin, int32_t id)
 {
     const struct sched *counted = sched->counted;
@@ -107,7 +107,7 @@ struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
 
 const char *sched_row_vm(const struct sched_row *row)
 {
-    const char *vm = row->of == STATE_OF_THREAD && row->origin->vm_name
+    const char *vm = row->of == STATE_SUBJECT_THREAD && row->origin->vm_name
                          ? row->origin->vm_name(row->origin, row->id)
                          : NULL;
 
@@ -120,7 +120,7 @@ const char *sched_row_name(const struct sched_row *row)
 
     if (row->name && *row->name)
         return row->name;
-    if (row->of == STATE_OF_THREAD)
+    if (row->of == STATE_SUBJECT_THREAD)
         name = origin_task_name(row->origin, row->id);
     return name && *name ? name : "-";
 }
@@ -136,7 +136,7 @@ static void set_name(const struct sched *sched, struct sched_row *row, const cha
 /* A who_is_own_fn. Its name is that of its switches: others are known at the end. */
 static bool is_own(void *arg, const struct origin *origin, int32_t by)
 {
-    const struct sched_row *row = sched_find_row(arg, STATE_OF_THREAD, origin, by);
+    const struct sched_row *row = sched_find_row(arg, STATE_SUBJECT_THREAD, origin, by);
 
     return own_thread_is(origin, by, row ? row->name : NULL);
 }
@@ -159,8 +159,8 @@ static void keep_slow(struct sched *sched, const struct sched_row *row,
                             .end = end,
                             .is_open = is_open,
                             .cpu = interval->cpu,
-                            .pid = row->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
-                            .vcpu = row->of == STATE_OF_VCPU ? interval->id : interval->vcpu,
+                            .pid = row->of == STATE_SUBJECT_THREAD ? interval->id : PID_UNKNOWN,
+                            .vcpu = row->of == STATE_SUBJECT_VCPU ? interval->id : interval->vcpu,
                             .origin = interval->origin,
                             .kind = row});
 }
@@ -170,7 +170,7 @@ static void keep_slow(struct sched *sched, const struct sched_row *row,
 static int add_waker(struct sched *sched, struct sched_row *row,
                      const struct state_interval *interval)
 {
-    uint64_t key = row_key(STATE_OF_THREAD, (const void *)row, interval->by);
+    uint64_t key = row_key(STATE_SUBJECT_THREAD, (const void *)row, interval->by);
     struct sched_waker *waker = map_get(&sched->wakers, key);
 
     if (!waker) {
@@ -199,7 +199,7 @@ static bool may_be_shown(const struct sched *sched, const struct sched_row *row)
 {
     const struct select_options *asked = get_asked(sched);
 
-    if (row->of != STATE_OF_THREAD || row->vcpu != VCPU_UNKNOWN)
+    if (row->of != STATE_SUBJECT_THREAD || row->vcpu != VCPU_UNKNOWN)
         return sched_row_is_shown(sched, row);
     return row->is_wanted && sched->options.by <= SCHED_BY_VM &&
            (!asked || ranges_include(&asked->pids, row->id));
@@ -266,8 +266,8 @@ static void put_run(struct sched_row *row, const struct state_interval *interval
         }
     }
     if (likely(is_counted)) {
-        row->runs +=
-            interval->begin_seen && (interval->of != STATE_OF_CPU || row->last_by != interval->by);
+        row->runs += interval->begin_seen &&
+                     (interval->of != STATE_SUBJECT_CPU || row->last_by != interval->by);
         row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
     }
     row->last_cpu = interval->cpu;
@@ -279,7 +279,7 @@ static int put_steal(struct sched *sched, const struct state_interval *interval)
     const struct selection *select = sched->analysis.settings.select;
     struct state_interval part = *interval;
 
-    if (select && select->started && interval->of == STATE_OF_THREAD) {
+    if (select && select->started && interval->of == STATE_SUBJECT_THREAD) {
         part.begin = MAX(part.begin, select->rows_from);
         part.end = MIN(part.end, select->rows_to);
         if (part.begin >= part.end)
@@ -293,22 +293,22 @@ static int put_beside(struct sched *sched, const struct state_interval *interval
 {
     int r = 0;
 
-    if (interval->of == STATE_OF_CPU && finds_who(sched, interval->origin))
+    if (interval->of == STATE_SUBJECT_CPU && finds_who(sched, interval->origin))
         r = sched_who_ran(&sched->who, interval);
     if (r == 0 && sched->finds_steal &&
-        ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
-         (interval->of == STATE_OF_CPU && interval->origin->layer == LAYER_GUEST)))
+        ((interval->of == STATE_SUBJECT_THREAD && interval->origin->layer == LAYER_HOST) ||
+         (interval->of == STATE_SUBJECT_CPU && interval->origin->layer == LAYER_GUEST)))
         r = put_steal(sched, interval);
     return r;
 }
 
-/* What has rows, as STATES_OF(). */
+/* What has rows, as STATE_SUBJECTS(). */
 static unsigned rows_of(const struct sched_options *options)
 {
-    const unsigned ids = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU);
+    const unsigned ids = STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_VCPU);
 
-    return options->by == SCHED_BY_CPU      ? STATES_OF(STATE_OF_CPU)
-           : options->by == SCHED_BY_DOMAIN ? ids | STATES_OF(STATE_OF_DOMAIN)
+    return options->by == SCHED_BY_CPU      ? STATE_SUBJECTS(STATE_SUBJECT_CPU)
+           : options->by == SCHED_BY_DOMAIN ? ids | STATE_SUBJECTS(STATE_SUBJECT_DOMAIN)
                                             : ids;
 }
 
@@ -329,12 +329,12 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
         if (r < 0)
             return r;
     }
-    if (unlikely(!(sched->rows_of & STATES_OF(interval->of))))
+    if (unlikely(!(sched->rows_of & STATE_SUBJECTS(interval->of))))
         return 0;
-    row = get_row(sched, (enum state_of)interval->of, interval->origin, interval->id);
+    row = get_row(sched, (enum state_subject)interval->of, interval->origin, interval->id);
     if (unlikely(!row))
         return -ENOMEM;
-    if (interval->of == STATE_OF_THREAD) {
+    if (interval->of == STATE_SUBJECT_THREAD) {
         if (interval->vcpu != VCPU_UNKNOWN)
             row->vcpu = interval->vcpu;
         if (unlikely(row->name != interval->name))
@@ -375,7 +375,7 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
     else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&
              unlikely(interval->begin_seen && !interval->end_seen))
         put_open_wait(sched, row, interval);
-    if (unlikely(interval->of == STATE_OF_CPU) && interval->state != STATE_INTERRUPT)
+    if (unlikely(interval->of == STATE_SUBJECT_CPU) && interval->state != STATE_INTERRUPT)
         row->last_by = interval->state == STATE_RUNNING ? interval->by : INT32_MIN;
     return 0;
 }
@@ -419,18 +419,18 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
     if (!row->is_wanted)
         return false;
     switch (row->of) {
-    case STATE_OF_THREAD:
+    case STATE_SUBJECT_THREAD:
         return (options->by == SCHED_BY_TASK ||
                 ((options->by == SCHED_BY_VCPU || options->by == SCHED_BY_VM) &&
                  row->vcpu != VCPU_UNKNOWN)) &&
                (!asked || (ranges_include(&asked->vcpus, row->vcpu) &&
                            ranges_include(&asked->pids, row->id)));
-    case STATE_OF_VCPU: /* of any domain; not a thread */
+    case STATE_SUBJECT_VCPU: /* of any domain; not a thread */
         return options->by != SCHED_BY_CPU && options->by != SCHED_BY_VM &&
                (!asked || (asked->pids.n == 0 && ranges_include(&asked->vcpus, row->id & 0xffff)));
-    case STATE_OF_CPU:
+    case STATE_SUBJECT_CPU:
         return options->by == SCHED_BY_CPU && (!asked || ranges_include(&asked->cpus, row->id));
-    case STATE_OF_DOMAIN: return options->by == SCHED_BY_DOMAIN;
+    case STATE_SUBJECT_DOMAIN: return options->by == SCHED_BY_DOMAIN;
     }
     return false;
 }
@@ -506,8 +506,9 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
 /* Waits of threads and vCPUs are always counted. */
 static unsigned wanted_intervals(const struct sched *sched)
 {
-    return sched->rows_of | STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU) |
-           (sched->finds_who || sched->finds_steal ? STATES_OF(STATE_OF_CPU) : 0);
+    return sched->rows_of | STATE_SUBJECTS(STATE_SUBJECT_THREAD) |
+           STATE_SUBJECTS(STATE_SUBJECT_VCPU) |
+           (sched->finds_who || sched->finds_steal ? STATE_SUBJECTS(STATE_SUBJECT_CPU) : 0);
 }
 
 int sched_init(struct sched *sched, const struct analysis_settings *settings,

@@ -52,7 +52,7 @@ struct sched {
     const struct sched
         *counted; /* has the rows: itself, or another one whose intervals these are, too */
     /* What is made of intervals, also for those whose rows it has. */
-    unsigned rows_of; /* STATES_OF() */
+    unsigned rows_of; /* STATE_SUBJECTS() */
     bool finds_who, finds_steal;
     struct states *states; /* `own_states`, or those of `counted` */
     struct states own_states;

@@ -309,7 +309,7 @@ static bool duration_of(const struct sched_measured *m, enum value value, int64_
         *ret = row->in[STATE_SLEEPING].sum + row->in[STATE_UNINTERRUPTIBLE].sum;
         return true;
     case V_IDLE: *ret = row->in[STATE_IDLE].time; return true;
-    case V_OFFLINE: *ret = row->in[STATE_OFFLINE].time; return row->of != STATE_OF_THREAD;
+    case V_OFFLINE: *ret = row->in[STATE_OFFLINE].time; return row->of != STATE_SUBJECT_THREAD;
     case V_COVERED: *ret = (int64_t)m->duration; return m->duration > 0;
     case V_INTERRUPT: *ret = row->in[STATE_INTERRUPT].time; return true;
     case V_PREEMPT_SUM: *ret = row->preempt_sum; return row->preempt_n > 0;

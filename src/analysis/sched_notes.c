@@ -73,7 +73,7 @@ static int add_note_of_offline(const struct sched *sched, struct result *result)
     if (sched->options.view != SCHED_TIMES)
         return 0;
     for (unsigned i = 0; i < sched->counted->n_rows; i++)
-        n += sched->counted->rows[i]->of == STATE_OF_VCPU &&
+        n += sched->counted->rows[i]->of == STATE_SUBJECT_VCPU &&
              sched->counted->rows[i]->in[STATE_OFFLINE].time > 0 &&
              sched_row_is_shown(sched, sched->counted->rows[i]);
     return n == 0 ? 0

@@ -17,9 +17,9 @@
 
 static void put_vcpu(const struct sched_row *row, struct text *text)
 {
-    int32_t vcpu = row->of == STATE_OF_VCPU ? row->id : row->vcpu;
+    int32_t vcpu = row->of == STATE_SUBJECT_VCPU ? row->id : row->vcpu;
 
-    if (row->origin->put_vcpu && row->of == STATE_OF_VCPU)
+    if (row->origin->put_vcpu && row->of == STATE_SUBJECT_VCPU)
         row->origin->put_vcpu(row->origin, vcpu, text);
     else
         text_put_i64(text, vcpu);
@@ -27,7 +27,7 @@ static void put_vcpu(const struct sched_row *row, struct text *text)
 
 void sched_row_put_name(const struct sched *sched, const struct sched_row *row, struct text *text)
 {
-    bool is_vcpu = row->of == STATE_OF_VCPU;
+    bool is_vcpu = row->of == STATE_SUBJECT_VCPU;
 
     switch (sched->options.by) {
     case SCHED_BY_TASK:
@@ -57,7 +57,7 @@ static int set_keys(const struct sched *sched, struct result *result, struct res
                     unsigned first, const struct sched_row *row)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
-    bool is_vcpu = row->of == STATE_OF_VCPU;
+    bool is_vcpu = row->of == STATE_SUBJECT_VCPU;
     int r;
 
     if (row->is_others)
@@ -82,7 +82,7 @@ static int set_keys(const struct sched *sched, struct result *result, struct res
 
 static bool is_own(const struct sched_row *row)
 {
-    return row->of == STATE_OF_THREAD && !row->is_others &&
+    return row->of == STATE_SUBJECT_THREAD && !row->is_others &&
            own_thread_is(row->origin, row->id, sched_row_name(row));
 }
 
@@ -126,7 +126,7 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         m->cpu_time *= MAX(1u, states_cpus_seen(sched->states, i));
         m->has_interrupts |= states_events(sched->states, i) & STATE_EVENT_INTERRUPT;
     }
-    if (row->of == STATE_OF_THREAD && row->who.waited > 0) {
+    if (row->of == STATE_SUBJECT_THREAD && row->who.waited > 0) {
         to->own_part = (double)row->who.own / (double)row->who.waited;
         to->own_unknown = (double)row->who.unknown / (double)row->who.waited;
     }
@@ -163,10 +163,11 @@ static bool is_known(const struct sched *sched, const struct sched_row *row)
 /* Whether ROW is of the sum of what is asked for: of a domain its vCPUs, of a virtual machine its vCPUs' threads. */
 static bool is_part(const struct sched *sched, const struct sched_row *row)
 {
-    enum state_of of = sched->options.by == SCHED_BY_VM ? STATE_OF_THREAD : STATE_OF_VCPU;
+    enum state_subject of =
+        sched->options.by == SCHED_BY_VM ? STATE_SUBJECT_THREAD : STATE_SUBJECT_VCPU;
 
     return row->of == of && !row->is_others && sched_row_is_shown(sched, row) &&
-           (of == STATE_OF_VCPU || states_has_switches(sched->states, row->origin));
+           (of == STATE_SUBJECT_VCPU || states_has_switches(sched->states, row->origin));
 }
 
 static bool is_same_sum(const struct sched *sched, const struct sched_row *a,
@@ -256,7 +257,7 @@ static int add_times(struct sched *sched, struct result *result)
     for (unsigned i = 0; i < sched->counted->n_rows; i++) {
         const struct sched_row *row = sched->counted->rows[i];
 
-        if ((sched->options.by == SCHED_BY_DOMAIN && row->of != STATE_OF_DOMAIN) ||
+        if ((sched->options.by == SCHED_BY_DOMAIN && row->of != STATE_SUBJECT_DOMAIN) ||
             (sched->options.view == SCHED_WAKEUPS && (!row->wakes || row->wakes->n == 0)) ||
             !sched_row_is_shown(sched, row) || !is_known(sched, row))
             continue;
@@ -273,9 +274,9 @@ static int set_other(const struct sched *sched, struct result *result, struct re
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
     const struct sched_row *other = sched_find_row(sched, row->of, row->origin, id);
 
-    if (row->of == STATE_OF_VCPU && row->origin->put_vcpu && id >= 0)
+    if (row->of == STATE_SUBJECT_VCPU && row->origin->put_vcpu && id >= 0)
         row->origin->put_vcpu(row->origin, id, &text);
-    else if (row->of == STATE_OF_THREAD && id == 0)
+    else if (row->of == STATE_SUBJECT_THREAD && id == 0)
         text_put_literal(&text, "<idle>");
     else if (other && !other->is_others)
         origin_put_thread(row->origin, sched_row_name(other), id, &text);
@@ -318,7 +319,7 @@ static int add_who(struct sched *sched, struct result *result)
     for (unsigned i = 0; i < sched->counted->n_rows; i++) {
         const struct sched_row *row = sched->counted->rows[i];
 
-        if (row->of != STATE_OF_THREAD || is_own(row) || !sched_row_is_shown(sched, row))
+        if (row->of != STATE_SUBJECT_THREAD || is_own(row) || !sched_row_is_shown(sched, row))
             continue;
         result->recorder.waited = ticks_sum(result->recorder.waited, row->who.waited);
         result->recorder.own = ticks_sum(result->recorder.own, row->who.own);

@@ -7,7 +7,7 @@
 
 struct sched_row {
     /* What each interval concerns comes first: rows are more than a CPU's caches hold. */
-    enum state_of of;
+    enum state_subject of;
     int32_t id;
     const struct origin *origin;
     const char *name; /* NULL: not known */
@@ -40,7 +40,7 @@ struct sched_waker {
 };
 
 /* NULL: there is none. */
-struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
+struct sched_row *sched_find_row(const struct sched *sched, enum state_subject of,
                                  const struct origin *origin, int32_t id);
 const char *sched_row_name(const struct sched_row *row);
 /* The virtual machine whose vCPU the thread ROW runs; "-" where none is known. */

@@ -22,7 +22,8 @@ static bool has_pids(const struct sched *sched)
 
 static int32_t domain_of(const struct state_interval *interval)
 {
-    return interval->of == STATE_OF_VCPU ? (int32_t)((uint32_t)interval->id >> 16) : interval->id;
+    return interval->of == STATE_SUBJECT_VCPU ? (int32_t)((uint32_t)interval->id >> 16)
+                                              : interval->id;
 }
 
 static _cold_ struct row *add_state_row(struct sched *sched, const struct sched_row *row,
@@ -40,7 +41,7 @@ static _cold_ struct row *add_state_row(struct sched *sched, const struct sched_
     text_put_char(text, '\0');
     if (has_pids(sched)) {
         starts[n++] = text_len(text);
-        if (row->of == STATE_OF_THREAD)
+        if (row->of == STATE_SUBJECT_THREAD)
             text_put_i64(text, row->id);
         text_put_char(text, '\0');
     }
@@ -58,7 +59,7 @@ static _cold_ struct row *add_state_row(struct sched *sched, const struct sched_
     if (!added || added->origin)
         return added;
     added->origin = row->origin;
-    if (has_pids(sched) && row->of == STATE_OF_THREAD) {
+    if (has_pids(sched) && row->of == STATE_SUBJECT_THREAD) {
         added->values[1] = row->id;
         added->has_value = 1u << 1;
     }
@@ -77,12 +78,12 @@ static struct row *get_state_row(struct sched *sched, const struct sched_row *ro
 
     switch (sched->options.by) {
     case SCHED_BY_TASK:
-        numbers[1] = has_pids(sched) || row->of != STATE_OF_THREAD ? (uint32_t)row->id : 0;
-        if (row->of == STATE_OF_THREAD)
+        numbers[1] = has_pids(sched) || row->of != STATE_SUBJECT_THREAD ? (uint32_t)row->id : 0;
+        if (row->of == STATE_SUBJECT_THREAD)
             numbers[2] = hash_bytes(sched_row_name(row), strlen(sched_row_name(row)));
         break;
     case SCHED_BY_VCPU:
-        numbers[1] = (uint32_t)(row->of == STATE_OF_VCPU ? row->id : row->vcpu);
+        numbers[1] = (uint32_t)(row->of == STATE_SUBJECT_VCPU ? row->id : row->vcpu);
         break;
     case SCHED_BY_VM: {
         const char *vm = sched_row_vm(row);
@@ -121,8 +122,8 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
         .begin = interval->begin,
         .end = interval->end,
         .cpu = interval->cpu,
-        .pid = interval->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
-        .vcpu = interval->of == STATE_OF_VCPU ? interval->id : interval->vcpu,
+        .pid = interval->of == STATE_SUBJECT_THREAD ? interval->id : PID_UNKNOWN,
+        .vcpu = interval->of == STATE_SUBJECT_VCPU ? interval->id : interval->vcpu,
         .origin = interval->origin,
     };
     struct row *counted;
@@ -132,7 +133,7 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
         return 0;
     /* Domains' own states are xenalyze's; else those of their vCPUs count. */
     if (sched->options.by == SCHED_BY_DOMAIN &&
-        (interval->of == STATE_OF_DOMAIN) != sched->options.xenalyze_names)
+        (interval->of == STATE_SUBJECT_DOMAIN) != sched->options.xenalyze_names)
         return 0;
     counted = get_state_row(sched, row, interval);
     if (!counted)

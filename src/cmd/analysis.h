@@ -57,6 +57,6 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
  * it has no field that they are by, and nothing if there are no events that it is about, which the caller reports. An exit status; errors are printed. */
 int analysis_print(const struct analysis_options *options, struct trace *trace,
                    struct analysis *analysis);
-/* The same; reports such events as missing, with how they are recorded (analysis/needs.h). */
+/* The same; reports such events as missing, with how they are recorded (analysis/required_events.h). */
 int analysis_run(const struct analysis_options *options, struct trace *trace,
                  struct analysis *analysis);

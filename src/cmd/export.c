@@ -134,7 +134,7 @@ const struct command export_command = {
 /* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
 static volatile sig_atomic_t stopped;
 
-static void tell_losses(const struct losses *losses)
+static void print_losses(const struct losses *losses)
 {
     struct text text = TEXT_IN_MEMORY;
 
@@ -179,7 +179,7 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    tell_losses(&counter->losses);
+    print_losses(&counter->losses);
     return walk_end(walk, &options->open, status);
 }
 
@@ -265,7 +265,7 @@ static int export_trace(const struct export_verb_options *options,
             walk.reading.unselected_sink = sink;
         status = walk_and_keep(options, &walk, &counter, output);
         if (status == EXIT_SUCCESS || status == EXIT_LOSSES)
-            export_unknown_tell(&unknown, trace->inputs[0].path);
+            export_unknown_report(&unknown, trace->inputs[0].path);
         if (status == EXIT_SUCCESS && pairs->rules.n > 0)
             status = span_rules_check(pairs, trace_classes(trace), &options->select, true);
     }

@@ -62,7 +62,7 @@ void export_unknown_init(struct export_unknown *unknown, unsigned traits, struct
     *unknown = (struct export_unknown){.sink = {.ops = &ops}, .next = next, .traits = traits};
 }
 
-void export_unknown_tell(const struct export_unknown *unknown, const char *path)
+void export_unknown_report(const struct export_unknown *unknown, const char *path)
 {
     if (unknown->n_times > 0 && unknown->traits & EXPORT_NEEDS_TIMES)
         cli_error("%s: the time of %" PRIu64

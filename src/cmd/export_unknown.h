@@ -15,4 +15,4 @@ struct export_unknown {
 /* Counts the events that are put, and gives all items to NEXT. */
 void export_unknown_init(struct export_unknown *unknown, unsigned traits, struct sink *next);
 /* Prints what the export of PATH says of them that is not known. */
-void export_unknown_tell(const struct export_unknown *unknown, const char *path);
+void export_unknown_report(const struct export_unknown *unknown, const char *path);

@@ -252,9 +252,9 @@ static int recover_one(const struct recover_options *options, const char *path, 
         r = recover(process, output, fallback, &recovered, &error);
         if (r >= 0) {
             report(process, &recovered);
-            drain_stats_tell_dropped(&recovered.taken, " while it ran", "");
-            drain_stats_tell_unwritten(&recovered.taken);
-            drain_stats_tell_unreadable(&recovered.taken);
+            drain_stats_report_dropped(&recovered.taken, " while it ran", "");
+            drain_stats_report_unwritten(&recovered.taken);
+            drain_stats_report_unreadable(&recovered.taken);
             if (recovered.taken.undecoded || recovered.taken.damaged)
                 cli_message("  its rings stay in %s", process->path);
             else if (!options->keep)

@@ -140,7 +140,7 @@ static enum output_kind kind_of(const struct report_options *options)
     return output_has_color(STDOUT_FILENO) ? OUTPUT_COLOR_TEXT : OUTPUT_TEXT;
 }
 
-static void tell_losses(const struct losses *losses, const char *layer)
+static void print_losses(const struct losses *losses, const char *layer)
 {
     struct text text = TEXT_IN_MEMORY;
 
@@ -151,13 +151,13 @@ static void tell_losses(const struct losses *losses, const char *layer)
 }
 
 /* CPUs of different layers are different ones. */
-static void tell_all_losses(const struct losses_sink *counter, unsigned layers)
+static void report_all_losses(const struct losses_sink *counter, unsigned layers)
 {
     if (layers == 0)
-        tell_losses(&counter->losses, "");
+        print_losses(&counter->losses, "");
     for (unsigned i = 0; i < LAYERS; i++)
         if (layers >> i & 1)
-            tell_losses(&counter->layers.losses[i], layer_name((enum layer)i));
+            print_losses(&counter->layers.losses[i], layer_name((enum layer)i));
 }
 
 /* LAST: NULL, or where to begin. */
@@ -194,7 +194,7 @@ static int report(const struct report_options *options, struct trace *trace, str
         status = walk_through(&walk);
         text_flush(&out);
         if (!out.error)
-            tell_all_losses(&counter, trace_layers(trace));
+            report_all_losses(&counter, trace_layers(trace));
         status = walk_end(&walk, &options->open, status);
     }
     sink_free(view);
@@ -320,7 +320,7 @@ static int report_follow(const struct report_options *options, const char *dir)
         stop_signals_close(&signals);
     text_flush(&out);
     if (!out.error)
-        tell_losses(&counter.losses, "");
+        print_losses(&counter.losses, "");
     status = walk_end(&walk, &options->open, status);
     text_done(&out);
     return status;

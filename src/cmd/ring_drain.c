@@ -7,7 +7,8 @@
 
 #include "cmd/cmd.h"
 
-void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since, const char *hint)
+void drain_stats_report_dropped(const struct drain_stats *taken, const char *since,
+                                const char *hint)
 {
     if (taken->discarded && taken->error < 0 && !taken->full)
         cli_message(
@@ -23,7 +24,7 @@ void drain_stats_tell_dropped(const struct drain_stats *taken, const char *since
                     since);
 }
 
-void drain_stats_tell_unwritten(const struct drain_stats *taken)
+void drain_stats_report_unwritten(const struct drain_stats *taken)
 {
     if (taken->unwritten)
         cli_message("  %" PRIu64 " events were lost: %s%s%s", taken->unwritten,
@@ -32,7 +33,7 @@ void drain_stats_tell_unwritten(const struct drain_stats *taken)
                     taken->error < 0 && !taken->full ? strerror(-taken->error) : "");
 }
 
-void drain_stats_tell_unreadable(const struct drain_stats *taken)
+void drain_stats_report_unreadable(const struct drain_stats *taken)
 {
     if (taken->undecoded)
         cli_message("  at least %" PRIu64 " event%s (%" PRIu64
@@ -43,7 +44,7 @@ void drain_stats_tell_unreadable(const struct drain_stats *taken)
         cli_message("  skipped %u damaged rings", taken->damaged);
 }
 
-void drain_stats_tell_kept(const struct drain_stats *taken, const char *process)
+void drain_stats_report_kept(const struct drain_stats *taken, const char *process)
 {
     if (taken->kept)
         cli_message("  %" PRIu64 " events were not written and are kept in rings: 'strata recover "

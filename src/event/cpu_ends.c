@@ -21,8 +21,8 @@ static int64_t earlier(int64_t a, int64_t b)
     return a == TIME_UNKNOWN || (b != TIME_UNKNOWN && b < a) ? b : a;
 }
 
-bool cpu_ends_tell_outlier(const struct cpu_ends *ends, const struct clock *clock, char *text,
-                           size_t size)
+bool cpu_ends_report_outlier(const struct cpu_ends *ends, const struct clock *clock, char *text,
+                             size_t size)
 {
     int64_t begin = earlier(ends->second_begin, ends->inner_begin);
     int64_t end = MAX(ends->last_but_one_end, ends->inner_end);

@@ -76,5 +76,5 @@ static inline bool cpu_ends_are_apart(const struct cpu_ends *ends)
 /* Tells in TEXT, of SIZE bytes, that the first or last part of a CPU's data seems to be damaged, and nothing else shows it: it is more than
  * SOURCE_STRAY_NS, by CLOCK, on the wrong side of the other, or so far from all others, of this CPU and others, and ten times as long as
  * these take. False: none is. */
-bool cpu_ends_tell_outlier(const struct cpu_ends *ends, const struct clock *clock, char *text,
-                           size_t size);
+bool cpu_ends_report_outlier(const struct cpu_ends *ends, const struct clock *clock, char *text,
+                             size_t size);

@@ -19,13 +19,13 @@ static struct build_track *make_track(struct builder *builder, struct build_grou
         .name = "states",
         .kind = INDEX_STATES,
         .rank = INT32_MIN,
-        .cpu = interval->of == STATE_OF_CPU ? interval->id : CPU_UNKNOWN,
-        .pid = interval->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
-        .vcpu = interval->of == STATE_OF_VCPU ? interval->id : VCPU_UNKNOWN,
+        .cpu = interval->of == STATE_SUBJECT_CPU ? interval->id : CPU_UNKNOWN,
+        .pid = interval->of == STATE_SUBJECT_THREAD ? interval->id : PID_UNKNOWN,
+        .vcpu = interval->of == STATE_SUBJECT_VCPU ? interval->id : VCPU_UNKNOWN,
     };
     char name[32];
 
-    if (interval->of == STATE_OF_DOMAIN) {
+    if (interval->of == STATE_SUBJECT_DOMAIN) {
         snprintf(name, sizeof name, "domain %" PRId32, interval->id);
         like.name = arena_strdup(&builder->arena, name);
         like.rank = INT32_MIN + 1;

@@ -7,7 +7,7 @@
 #include "index/columns.h"
 #include "index/index.h"
 #include "index/rows.h"
-#include "index/tops.h"
+#include "index/top_names.h"
 
 uint8_t state_flags(uint32_t state)
 {
@@ -42,13 +42,13 @@ static int push_parent(struct slice_row *row, unsigned level, size_t n)
     const struct node_level *from = &row->levels[level];
     const struct slice_node *children = from->nodes + from->n - n;
     struct slice_node node = {.begin = children[0].begin, .end = children[n - 1].end};
-    struct tops tops = {0};
+    struct top_names tops = {0};
 
     for (size_t i = 0; i < n; i++) {
-        tops_put_node(&tops, &children[i]);
+        top_names_put_node(&tops, &children[i]);
         node.where |= children[i].where & 0xff;
     }
-    node.name = tops_best(&tops, &node.top);
+    node.name = top_names_best(&tops, &node.top);
     node.covered = share_of(tops.covered, ns_between(node.begin, node.end));
     return push_node(row, level + 1, &node);
 }
@@ -124,7 +124,7 @@ static int flush_block(struct slice_row *row, struct index_writer *writer)
     uint8_t *p = bytes;
     int64_t before = node.begin;
     struct palette palette;
-    struct tops tops = {0};
+    struct top_names tops = {0};
     uint64_t last_name;
     uint8_t all = 0;
 
@@ -149,8 +149,8 @@ static int flush_block(struct slice_row *row, struct index_writer *writer)
     p = column_put(p, durations, n, bytes[1]);
     p = column_put(p, names, n, column_width(&last_name, 1));
     for (unsigned i = 0; i < palette.n; i++)
-        tops_put(&tops, palette.names[i], palette.times[i]);
-    node.name = tops_best(&tops, &node.top);
+        top_names_put(&tops, palette.names[i], palette.times[i]);
+    node.name = top_names_best(&tops, &node.top);
     node.covered = share_of(tops.covered, ns_between(node.begin, node.end));
     node.where = index_writer_put(writer, bytes, (size_t)(p - bytes)) << 8 | all;
     row->n_block = 0;

@@ -7,7 +7,7 @@
 #include "analysis/states/states.h"
 #include "base/macro.h"
 #include "index/internal.h"
-#include "index/tops.h"
+#include "index/top_names.h"
 
 struct gather {
     struct index_slices *slices;
@@ -20,7 +20,7 @@ struct gather {
     uint64_t n;
     struct period period;
     struct index_slice many;
-    struct tops tops;
+    struct top_names tops;
 };
 
 void index_slices_done(struct index_slices *slices)
@@ -62,7 +62,7 @@ static int flush(struct gather *gather)
     if (n == 0)
         return 0;
     if (n > 1) {
-        many->name = tops_best(&gather->tops, NULL);
+        many->name = top_names_best(&gather->tops, NULL);
         many->flags |= INDEX_MANY;
         many->n = (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
         many->covered = share_of(gather->tops.covered, ns_between(many->begin, many->end));
@@ -123,7 +123,7 @@ static int put_slices(void *arg, const struct walked_slice *slices, unsigned n)
                 r = append(gather, &exact);
         } else if (r == 0) {
             r = gather_one(gather, slice->begin, slice->end, slice->name, slice->flags);
-            tops_put(&gather->tops, slice->name, duration);
+            top_names_put(&gather->tops, slice->name, duration);
             gather->n++;
         }
     }
@@ -139,7 +139,7 @@ static int put_node(void *arg, const struct slice_node *node, uint64_t n)
         return r;
     r = gather_one(gather, node->begin, node->end, node->name,
                    (uint8_t)(node->where & 0xff & ~(unsigned)INDEX_MANY));
-    tops_put_node(&gather->tops, node);
+    top_names_put_node(&gather->tops, node);
     gather->n += n;
     return r < 0 ? r : 0;
 }

@@ -135,7 +135,7 @@ static int64_t end_of_piece(const struct live_reader *reader, int64_t to)
                : reader->from + period;
 }
 
-static int tell_grown(struct live_reader *reader, int64_t to, bool is_last)
+static int report_grown(struct live_reader *reader, int64_t to, bool is_last)
 {
     const struct live_consumer *consumer = reader->settings.consumer;
     int r = consumer->grown(consumer->arg, is_last);
@@ -170,7 +170,7 @@ static int read_until(struct live_reader *reader, int64_t to, const char *late, 
         return 0;
     }
     if (settings->consumer->grown)
-        return reader->is_unread ? tell_grown(reader, to, is_last) : 0;
+        return reader->is_unread ? report_grown(reader, to, is_last) : 0;
     while (r >= 0 && reader->from < to) {
         int64_t end = end_of_piece(reader, to);
 

@@ -11,7 +11,7 @@
  * and this one to its consumer. It never waits. Its rules:
  *
  *  LIVE-1 Windows follow each other, and have each item once. The trace is opened again for each, and is read from the window's
- *         look-back on. Nothing of it is kept here; engines that last from window to window are bound by live/rebind.h.
+ *         look-back on. Nothing of it is kept here; engines that last from window to window are bound by live/persistent_items.h.
  *  LIVE-2 A source that the recorder names as late or as paused may not have brought all events of the window. What its CPUs did
  *         after their last events is unknown. Events that come after their window was read are not given any more.
  *         A late source is noted once; a paused one is not.

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/needs.h"
+#include "analysis/required_events.h"
 #include "base/macro.h"
 #include "print/duration.h"
 #include "print/sparkline.h"
@@ -417,7 +417,7 @@ static int write_missing(const struct summary *summary, const struct catalogue *
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        needs_put_missing(summary_parts[i].analysis, "", classes, &text);
+        required_events_put_missing(summary_parts[i].analysis, "", classes, &text);
         json_write_object(w);
         json_write_key(w, "analysis");
         json_write_str(w, summary_parts[i].analysis);

@@ -11,7 +11,7 @@
 /* What a part is called, which verb has all of it, and what is shown of it. */
 struct summary_part_info {
     const char *title, *command;
-    const char *analysis; /* in analysis_needs; NULL: it is reported with another part */
+    const char *analysis; /* in required_events; NULL: it is reported with another part */
     unsigned rows_scale;  /* times as many rows as other parts: a device has one for each stage */
     const char *const *columns;
 };

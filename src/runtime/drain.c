@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/counts.h"
 #include "runtime/macro.h"
-#include "runtime/ring/pages.h"
+#include "runtime/ring/reserve_memory.h"
 #include "runtime/ring/ring_drops.h"
+#include "runtime/trace_counts.h"
 
 #define PACKETS_AT_ONCE 16
 #define RECORDS_AT_ONCE 512
@@ -235,8 +235,8 @@ static void take_pages_ahead(const struct cursor *cursor)
 
     if (taken < reader->subbuffer_size || reader->position >= reader->size)
         return;
-    (void)pages_take((void *)(uintptr_t)(reader->data + reader->position),
-                     (size_t)MIN(2 * taken, reader->size - reader->position));
+    (void)reserve_pages((void *)(uintptr_t)(reader->data + reader->position),
+                        (size_t)MIN(2 * taken, reader->size - reader->position));
 }
 
 static void note_fullness(struct drain *drain, unsigned n_rings)
@@ -293,7 +293,7 @@ static void report_no_ring(struct run *run, uint64_t no_ring)
 
 /* What was dropped and no packet tells of yet: a ring that was full tells with its next packet, which may
  * never come. */
-static void tell_last_drops(struct run *run, unsigned n_rings)
+static void report_last_drops(struct run *run, unsigned n_rings)
 {
     uint64_t no_ring = ring_drops_without_ring();
     /* All records before this are handed on, and none behind it. */
@@ -362,7 +362,7 @@ void drain_make(struct drain *drain, enum drain_kind kind, packets_function pack
         merge(&run);
     note_fullness(drain, n_rings);
     if (kind >= DRAIN_ALL)
-        tell_last_drops(&run, n_rings);
+        report_last_drops(&run, n_rings);
 }
 
 void drain_keep(struct drain *drain)

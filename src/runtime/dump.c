@@ -7,7 +7,7 @@
 #include "runtime/process/log.h"
 #include "runtime/ring/ring_copy.h"
 #include "runtime/ring/ring_cursor.h"
-#include "runtime/sinks/pass.h"
+#include "runtime/sinks/drain_pass.h"
 #include "strata/trace.h"
 
 /* What lies in the rings, as text: the newest events of copies of them, so that emitting threads

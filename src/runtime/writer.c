@@ -13,7 +13,6 @@
 #include "runtime/clock.h"
 #include "runtime/clock_sync.h"
 #include "runtime/control/event_rules.h"
-#include "runtime/counts.h"
 #include "runtime/drain.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
@@ -22,8 +21,9 @@
 #include "runtime/ring/process_dir.h"
 #include "runtime/ring/ring_drops.h"
 #include "runtime/ring/ring_pool.h"
+#include "runtime/sinks/drain_pass.h"
 #include "runtime/sinks/output.h"
-#include "runtime/sinks/pass.h"
+#include "runtime/trace_counts.h"
 #include "runtime/wakeup.h"
 
 #define MICROSECOND UINT64_C(1000)

@@ -3,7 +3,7 @@
 
 /* The writer: reads the rings and hands their contents to the sinks.
  *
- * A *pass* (runtime/sinks/pass.h) reads all rings once. The writer's thread makes passes, and so does a
+ * A *pass* (runtime/sinks/drain_pass.h) reads all rings once. The writer's thread makes passes, and so does a
  * thread that flushes; one at a time, under the pass lock. The writer's thread runs only while there is
  * a sink and a backend that puts records into rings. It computes how often it must wake up: emitting
  * never wakes it, but the first event that is switched on and a new ring do (runtime/wakeup.h).

@@ -9,7 +9,7 @@
 
 #include "analysis/histogram.h"
 #include "base/map.h"
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 
 /* Slices that are looked at: half a second or so. */
 #define DISTRIBUTION_SLICES_MAX 10000000u

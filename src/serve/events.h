@@ -5,7 +5,7 @@
 
 #include "event/item.h"
 #include "index/index.h"
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 #include "trace/trace.h"
 
 /* Items that one request reads at most: some seconds. */

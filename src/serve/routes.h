@@ -3,7 +3,7 @@
 
 /* From a request to its answer. */
 
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 
 /* Fills the answer of X, of which the secret was checked, and the rest of its path was not. */
 void routes_run(struct exchange *x);

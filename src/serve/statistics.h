@@ -4,7 +4,7 @@
 /* What slices took in a span of time, by track and name. */
 
 #include "base/map.h"
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 
 #define STATISTICS_SLICES_MAX 20000000u
 #define STATISTICS_ROWS_MAX 10000u

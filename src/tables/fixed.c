@@ -118,7 +118,7 @@ static const struct trace_column loss[] = {
 
 static const struct trace_column source[] = {
     INTEGER("id"),
-    INTEGER("capture"), /* position on the command line, from 0 */
+    INTEGER("input"), /* position on the command line, from 0 */
     LAYER,
     TEXT_OR_NULL("format"),
     TEXT_OR_NULL("path"),

@@ -3,10 +3,10 @@
 #include "tables/internal.h"
 
 static const char *const kinds[] = {
-    [STATE_OF_THREAD] = "thread",
-    [STATE_OF_CPU] = "cpu",
-    [STATE_OF_VCPU] = "vcpu",
-    [STATE_OF_DOMAIN] = "domain",
+    [STATE_SUBJECT_THREAD] = "thread",
+    [STATE_SUBJECT_CPU] = "cpu",
+    [STATE_SUBJECT_VCPU] = "vcpu",
+    [STATE_SUBJECT_DOMAIN] = "domain",
 };
 
 static int put_interval(struct tables_sink *sink, const struct state_interval *interval,
@@ -14,8 +14,8 @@ static int put_interval(struct tables_sink *sink, const struct state_interval *i
 {
     const struct origin *origin = interval->origin;
     const struct clock *clock = &origin->clock;
-    bool is_vcpu = interval->of == STATE_OF_VCPU;
-    bool has_cpu = interval->of == STATE_OF_THREAD || is_vcpu;
+    bool is_vcpu = interval->of == STATE_SUBJECT_VCPU;
+    bool has_cpu = interval->of == STATE_SUBJECT_THREAD || is_vcpu;
     struct value name = cell_null();
     struct value vcpu = cell_null();
 
@@ -23,7 +23,7 @@ static int put_interval(struct tables_sink *sink, const struct state_interval *i
         vcpu = tables_vcpu(origin, interval->id, &sink->text);
         if (vcpu.len > 0)
             name = vcpu;
-    } else if (interval->of == STATE_OF_THREAD) {
+    } else if (interval->of == STATE_SUBJECT_THREAD) {
         vcpu = tables_vcpu(origin, interval->vcpu, &sink->text);
         if (interval->name && interval->name[0])
             name = cell_text(interval->name);
@@ -43,7 +43,7 @@ static int put_interval(struct tables_sink *sink, const struct state_interval *i
                 cell_integer(clock_to_ns(clock, interval->end - interval->begin)),
             [STATE_COL_CPU] =
                 cell_integer_if(interval->cpu, has_cpu && interval->cpu != CPU_UNKNOWN),
-            [STATE_COL_BY] = cell_integer_if(interval->by, interval->of <= STATE_OF_CPU &&
+            [STATE_COL_BY] = cell_integer_if(interval->by, interval->of <= STATE_SUBJECT_CPU &&
                                                                interval->by != PID_UNKNOWN),
             [STATE_COL_VCPU] = vcpu,
             [STATE_COL_BEGIN_SEEN] = cell_integer(interval->begin_seen),

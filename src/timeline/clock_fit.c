@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "timeline/clock_fit_work.h"
+#include "timeline/clock_fit_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,10 +49,10 @@ double clock_fit_median(double *v, size_t n)
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-static int work_init(struct clock_fit_work *work, const struct clock_fit_mark *marks, size_t n,
+static int work_init(struct clock_fit_state *work, const struct clock_fit_mark *marks, size_t n,
                      uint64_t hz)
 {
-    *work = (struct clock_fit_work){.marks = marks, .n = n, .nominal = hz ? 1e9 / (double)hz : 0};
+    *work = (struct clock_fit_state){.marks = marks, .n = n, .nominal = hz ? 1e9 / (double)hz : 0};
     work->x = calloc(n, sizeof *work->x);
     work->y = calloc(n, sizeof *work->y);
     work->scratch = calloc(n, sizeof *work->scratch);
@@ -66,7 +66,7 @@ static int work_init(struct clock_fit_work *work, const struct clock_fit_mark *m
     return 0;
 }
 
-static void work_done(struct clock_fit_work *work)
+static void work_done(struct clock_fit_state *work)
 {
     free(work->x);
     free(work->y);
@@ -82,7 +82,7 @@ struct around {
 };
 
 /* For marks of ORDER and a line of SLOPE. Returns how many there are. */
-static size_t look(const struct clock_fit_work *work, double slope, enum clock_fit_order order,
+static size_t look(const struct clock_fit_state *work, double slope, enum clock_fit_order order,
                    struct around *ret)
 {
     size_t n = 0;
@@ -102,7 +102,7 @@ static size_t look(const struct clock_fit_work *work, double slope, enum clock_f
 }
 
 /* The order of most marks. */
-static enum clock_fit_order most_common(const struct clock_fit_work *work, size_t *ret_n)
+static enum clock_fit_order most_common(const struct clock_fit_state *work, size_t *ret_n)
 {
     size_t counts[CLOCK_FIT_REFERENCE_LAST + 1] = {0};
     enum clock_fit_order most = CLOCK_FIT_ANY_ORDER;
@@ -146,7 +146,7 @@ static double middle_slope(struct slope *slopes, size_t n)
 /* The slope of the marks of the most frequent order; robust against a quarter of outliers. Each mark
  * gives one slope, with the mark half of all marks later; if there are few, with every other mark. 0:
  * none. -ENOMEM. */
-static int measure_slope(const struct clock_fit_work *work, double *ret)
+static int measure_slope(const struct clock_fit_state *work, double *ret)
 {
     size_t n = 0, k = 0, room;
     enum clock_fit_order order = most_common(work, &n);
@@ -178,7 +178,7 @@ static int measure_slope(const struct clock_fit_work *work, double *ret)
 
 /* Sets the slope: the one that the marks give, or the known one where they are too close together to give it
  * better. */
-static int choose_slope(struct clock_fit_work *work, struct error *error)
+static int choose_slope(struct clock_fit_state *work, struct error *error)
 {
     struct around around = {0};
     double drift, doubt;
@@ -220,7 +220,7 @@ static int choose_slope(struct clock_fit_work *work, struct error *error)
 }
 
 /* The spread around a line of SLOPE of marks that are not outliers. */
-static double width_around(const struct clock_fit_work *work, double slope, size_t *ret_n)
+static double width_around(const struct clock_fit_state *work, double slope, size_t *ret_n)
 {
     double low = INFINITY, high = -INFINITY;
 
@@ -237,7 +237,7 @@ static double width_around(const struct clock_fit_work *work, double slope, size
     return *ret_n ? high - low : 0;
 }
 
-bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm)
+bool clock_fit_shows_drift(const struct clock_fit_state *work, double *ret_ppm)
 {
     size_t n;
     double width, off;
@@ -254,7 +254,7 @@ bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm)
 
 /* Marks in no order, or in one, fit any rate if delays may have any length. They are rejected if they
  * lie on a line of an impossible rate, or, in no order, on no line at all. */
-static int check_line(const struct clock_fit_work *work, struct error *error)
+static int check_line(const struct clock_fit_state *work, struct error *error)
 {
     struct around around = {0};
     double drift_ppm, half;
@@ -281,7 +281,7 @@ static int check_line(const struct clock_fit_work *work, struct error *error)
 
 /* Drops marks far from the others of their order; if the order is known, only those that claim a
  * tighter bound than most: a long delay only loosens it. */
-static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
+static int leave_out(struct clock_fit_state *work, struct clock_fit *fit, struct error *error)
 {
     fit->n_outside = 0;
     fit->outside_ns = 0;
@@ -318,7 +318,7 @@ static int leave_out(struct clock_fit_work *work, struct clock_fit *fit, struct 
 }
 
 /* The line of least squares through those that are near to it. */
-static void refine(struct clock_fit_work *work)
+static void refine(struct clock_fit_state *work)
 {
     double sx = 0, sy = 0, sxx = 0, sxy = 0;
     size_t n = 0;
@@ -351,7 +351,7 @@ static int64_t to_ns(double v)
     return v >= 9e18 ? INT64_MAX : v <= -9e18 ? -INT64_MAX : (int64_t)llround(v);
 }
 
-void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit, double x,
+void clock_fit_put_pair(const struct clock_fit_state *work, struct clock_fit *fit, double x,
                         double ns, double error)
 {
     struct clock_map_pair pair = {.host_ns = work->marks[0].ns + to_ns(ns),
@@ -370,7 +370,7 @@ void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit
 }
 
 /* The only order that occurs; marks without an order add nothing to it. */
-static enum clock_fit_order only_order(const struct clock_fit_work *work)
+static enum clock_fit_order only_order(const struct clock_fit_state *work)
 {
     enum clock_fit_order order = work->marks[0].order;
 
@@ -380,7 +380,7 @@ static enum clock_fit_order only_order(const struct clock_fit_work *work)
     return order;
 }
 
-static int relate(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
+static int relate(struct clock_fit_state *work, struct clock_fit *fit, struct error *error)
 {
     int r = choose_slope(work, error);
 
@@ -401,7 +401,7 @@ static int relate(struct clock_fit_work *work, struct clock_fit *fit, struct err
 }
 
 /* What the pairs amount to. */
-static int finish(const struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
+static int finish(const struct clock_fit_state *work, struct clock_fit *fit, struct error *error)
 {
     if (fit->n_pairs == 0)
         return error_set(error, -EINVAL, NULL, "the matching events' times are out of range");
@@ -424,7 +424,7 @@ int clock_fit_find(struct clock_fit_mark *marks, size_t n, uint64_t hz, struct c
                    struct error *error)
 {
     struct clock_fit fit = {0};
-    struct clock_fit_work work;
+    struct clock_fit_state work;
     int r;
 
     if (n == 0)

@@ -5,18 +5,18 @@
 #include <math.h>
 
 #include "base/macro.h"
-#include "timeline/clock_fit_work.h"
+#include "timeline/clock_fit_internal.h"
 
 #define BOUNDS_MAX 4096
 
 /* The lower or upper bound of the offset that a mark gives. */
-static bool at_least(const struct clock_fit_work *work, size_t i, double *ret)
+static bool at_least(const struct clock_fit_state *work, size_t i, double *ret)
 {
     *ret = work->y[i] - (double)work->marks[i].error_ns;
     return work->marks[i].order == CLOCK_FIT_REFERENCE_FIRST && !(work->outside[i] & MARK_OUTSIDE);
 }
 
-static bool at_most(const struct clock_fit_work *work, size_t i, double *ret)
+static bool at_most(const struct clock_fit_state *work, size_t i, double *ret)
 {
     *ret = work->y[i] + (double)work->marks[i].error_ns;
     return work->marks[i].order == CLOCK_FIT_REFERENCE_LAST && !(work->outside[i] & MARK_OUTSIDE);
@@ -24,7 +24,7 @@ static bool at_most(const struct clock_fit_work *work, size_t i, double *ret)
 
 /* True if two marks prove that the rate was below SLOPE between them: an earlier lower bound and a
  * later upper bound. */
-static bool is_below(const struct clock_fit_work *work, double slope)
+static bool is_below(const struct clock_fit_state *work, double slope)
 {
     double most = -INFINITY, v;
 
@@ -37,7 +37,7 @@ static bool is_below(const struct clock_fit_work *work, double slope)
     return false;
 }
 
-static bool is_above(const struct clock_fit_work *work, double slope)
+static bool is_above(const struct clock_fit_state *work, double slope)
 {
     double least = INFINITY, v;
 
@@ -51,8 +51,8 @@ static bool is_above(const struct clock_fit_work *work, double slope)
 }
 
 /* Where IS turns, between LOW (where it is not) and HIGH (where it is): from the side where it is not. */
-static double turn(const struct clock_fit_work *work,
-                   bool (*is)(const struct clock_fit_work *, double), double low, double high)
+static double turn(const struct clock_fit_state *work,
+                   bool (*is)(const struct clock_fit_state *, double), double low, double high)
 {
     for (unsigned i = 0; i < 80; i++) {
         double middle = low + (high - low) / 2;
@@ -70,7 +70,7 @@ static double turn(const struct clock_fit_work *work,
 /* An unknown rate that may be this many times as high as low is not bound: a line gives more. */
 #define RATE_RATIO_MAX 3
 
-bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, double *ret_high)
+bool clock_fit_bound_rates(const struct clock_fit_state *work, double *ret_low, double *ret_high)
 {
     bool known = work->nominal > 0;
     double widest = work->nominal * CLOCK_MAP_DRIFT_PPM * PPM;
@@ -95,7 +95,7 @@ bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, d
 
 /* At each mark the least and the most that the offset from a line of SLOPE can be, when it changes by RATE a
  * tick at most. */
-static void spread_bounds(const struct clock_fit_work *work, double slope, double rate,
+static void spread_bounds(const struct clock_fit_state *work, double slope, double rate,
                           double *least, double *most)
 {
     for (size_t i = 0; i < work->n; i++) {
@@ -118,7 +118,7 @@ static void spread_bounds(const struct clock_fit_work *work, double slope, doubl
     }
 }
 
-static int contradict(const struct clock_fit_work *work, size_t i, double by, struct error *error)
+static int contradict(const struct clock_fit_state *work, size_t i, double by, struct error *error)
 {
     double drift_ppm;
 
@@ -134,7 +134,7 @@ static int contradict(const struct clock_fit_work *work, size_t i, double by, st
 }
 
 /* Puts the pairs: in each interval, at the time where the bounds are closest. */
-static int put_bounds(const struct clock_fit_work *work, struct clock_fit *fit, double slope,
+static int put_bounds(const struct clock_fit_state *work, struct clock_fit *fit, double slope,
                       const double *least, const double *most)
 {
     unsigned n = (unsigned)MIN(work->n, (size_t)BOUNDS_MAX);
@@ -157,7 +157,7 @@ static int put_bounds(const struct clock_fit_work *work, struct clock_fit *fit, 
     return 0;
 }
 
-bool clock_fit_has_both_orders(const struct clock_fit_work *work)
+bool clock_fit_has_both_orders(const struct clock_fit_state *work)
 {
     size_t n_first = 0, n_last = 0;
 
@@ -170,7 +170,7 @@ bool clock_fit_has_both_orders(const struct clock_fit_work *work)
     return n_first > 0 && n_last > 0;
 }
 
-int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct error *error)
+int clock_fit_bound(struct clock_fit_state *work, struct clock_fit *fit, struct error *error)
 {
     _cleanup_free_ double *least = calloc(work->n, sizeof *least);
     _cleanup_free_ double *most = calloc(work->n, sizeof *most);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/macro.h"
-#include "timeline/clock_fit_work.h"
+#include "timeline/clock_fit_internal.h"
 
 /* Each piece has this many marks and ns at least. */
 #define PIECE_MARKS 32
@@ -44,7 +44,7 @@ static double height_at(const struct pieces *pieces, double x)
 }
 
 /* The first mark at or after X. */
-static size_t first_from(const struct clock_fit_work *work, double x)
+static size_t first_from(const struct clock_fit_state *work, double x)
 {
     size_t low = 0, high = work->n;
 
@@ -60,7 +60,7 @@ static size_t first_from(const struct clock_fit_work *work, double x)
 }
 
 /* The median height of the marks from LOW to HIGH; of all marks if there are none in that range. */
-static double height_around(const struct clock_fit_work *work, double low, double high)
+static double height_around(const struct clock_fit_state *work, double low, double high)
 {
     size_t n = 0;
 
@@ -72,7 +72,7 @@ static double height_around(const struct clock_fit_work *work, double low, doubl
     return clock_fit_median(work->scratch, n);
 }
 
-static int make_pieces(const struct clock_fit_work *work, unsigned n, struct pieces *ret)
+static int make_pieces(const struct clock_fit_state *work, unsigned n, struct pieces *ret)
 {
     double span = clock_fit_span(work);
     struct pieces pieces = {.n = n,
@@ -96,7 +96,7 @@ static int make_pieces(const struct clock_fit_work *work, unsigned n, struct pie
 }
 
 /* The spread of the marks above and below the line. */
-static void spread_around(const struct clock_fit_work *work, const struct pieces *pieces,
+static void spread_around(const struct clock_fit_state *work, const struct pieces *pieces,
                           double *ret_low, double *ret_high)
 {
     double low = INFINITY, high = -INFINITY;
@@ -114,13 +114,13 @@ static void spread_around(const struct clock_fit_work *work, const struct pieces
 }
 
 /* Late marks do not define the line either. */
-static void count_late(const struct clock_fit_work *work, struct clock_fit *fit)
+static void count_late(const struct clock_fit_state *work, struct clock_fit *fit)
 {
     for (size_t i = 0; i < work->n; i++)
         fit->n_outside += work->outside[i] == MARK_LATE;
 }
 
-static int64_t worst_error(const struct clock_fit_work *work)
+static int64_t worst_error(const struct clock_fit_state *work)
 {
     int64_t worst = 0;
 
@@ -130,7 +130,7 @@ static int64_t worst_error(const struct clock_fit_work *work)
 }
 
 /* Puts the pairs of LINE, shifted up by SHIFT. */
-static int put_line(const struct clock_fit_work *work, struct clock_fit *fit,
+static int put_line(const struct clock_fit_state *work, struct clock_fit *fit,
                     const struct pieces *line, double shift, double error)
 {
     unsigned n = clock_fit_span(work) > 0 ? line->n + 1 : 1;
@@ -144,7 +144,7 @@ static int put_line(const struct clock_fit_work *work, struct clock_fit *fit,
     return 0;
 }
 
-int clock_fit_line(const struct clock_fit_work *work, struct clock_fit *fit,
+int clock_fit_line(const struct clock_fit_state *work, struct clock_fit *fit,
                    enum clock_fit_order order)
 {
     double seconds = clock_fit_span(work) * work->slope / PIECE_NS;

@@ -8,7 +8,7 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "base/wide.h"
-#include "timeline/clock_map_make.h"
+#include "timeline/clock_map_internal.h"
 
 /* What times in a piece may be too small by: the start of the piece and the time in it are rounded down,
  * and so is its rate. */
@@ -473,7 +473,8 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
     return 0;
 }
 
-int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct error *error)
+int clock_map_complete(struct clock_map *clock_map, const char *name, uint64_t hz,
+                       struct error *error)
 {
     if (clock_map->n_given == 0)
         return error_set(error, -EINVAL, name,

@@ -9,7 +9,7 @@
 
 #include "base/input.h"
 #include "base/macro.h"
-#include "timeline/clock_map_make.h"
+#include "timeline/clock_map_internal.h"
 
 /* Ten hours of pairs are 2 MB. */
 #define FILE_MAX ((size_t)1 << 30)
@@ -128,7 +128,7 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
         text = stop + 1;
     }
     if (r == 0)
-        r = clock_map_make(&clock_map, name, hz, error);
+        r = clock_map_complete(&clock_map, name, hz, error);
     if (r < 0) {
         clock_map_done(&clock_map);
         return r;
@@ -155,7 +155,7 @@ int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const cha
             r = error_set(error, -EINVAL, name, "the clocks step back");
     }
     if (r == 0)
-        r = clock_map_make(&clock_map, name, hz, error);
+        r = clock_map_complete(&clock_map, name, hz, error);
     if (r < 0)
         clock_map_done(&clock_map);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* strata top: why vCPUs left their guests, and for how long: spans by the rules of strata exits. The engine lasts from window to
- * window (live/rebind.h), so that an exit may begin in one and end in another, however long it is. */
+ * window (live/persistent_items.h), so that an exit may begin in one and end in another, however long it is. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "live/rebind.h"
+#include "live/persistent_items.h"
 #include "top/model.h"
 
 struct top_exit_spans {

@@ -318,7 +318,7 @@ static void add_to_steal(struct top_model *model, const struct top_vcpu *vcpu, e
                          int64_t begin, int64_t end)
 {
     const struct state_interval interval = {
-        .of = vcpu->kind == TOP_BY_THREAD ? STATE_OF_THREAD : STATE_OF_CPU,
+        .of = vcpu->kind == TOP_BY_THREAD ? STATE_SUBJECT_THREAD : STATE_SUBJECT_CPU,
         .state = (uint8_t)state,
         .begin = begin,
         .end = end,
@@ -410,12 +410,12 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
 
         source = top_model_source(model, interval->origin);
         model->last_end[source] = MAX(model->last_end[source], interval->end);
-        if (interval->of == STATE_OF_DOMAIN ||
-            (interval->of == STATE_OF_CPU && interval->origin->layer != LAYER_GUEST))
+        if (interval->of == STATE_SUBJECT_DOMAIN ||
+            (interval->of == STATE_SUBJECT_CPU && interval->origin->layer != LAYER_GUEST))
             continue;
-        if (interval->of == STATE_OF_CPU)
+        if (interval->of == STATE_SUBJECT_CPU)
             vcpu = top_vcpu_get(model, TOP_BY_GUEST, source, interval->id);
-        else if (interval->of == STATE_OF_VCPU)
+        else if (interval->of == STATE_SUBJECT_VCPU)
             vcpu = top_vcpu_get(model, TOP_BY_XEN, source, interval->id);
         else if (interval->origin->layer == LAYER_HOST)
             vcpu = interval->vcpu != VCPU_UNKNOWN
@@ -425,13 +425,13 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
         if (!vcpu || (interval->state == STATE_UNKNOWN &&
                       interval->begin == states_begin(&model->states, interval->origin)))
             continue;
-        if (interval->of == STATE_OF_THREAD && vcpu->vcpu == VCPU_UNKNOWN) {
+        if (interval->of == STATE_SUBJECT_THREAD && vcpu->vcpu == VCPU_UNKNOWN) {
             vcpu->vcpu = interval->vcpu;
             top_copy_name(vcpu->name, interval->origin->vm_name
                                           ? interval->origin->vm_name(interval->origin, vcpu->id)
                                           : interval->name);
         }
-        if (interval->of == STATE_OF_VCPU && !*vcpu->name && interval->origin->put_vcpu) {
+        if (interval->of == STATE_SUBJECT_VCPU && !*vcpu->name && interval->origin->put_vcpu) {
             struct text text = TEXT_IN_MEMORY;
 
             interval->origin->put_vcpu(interval->origin, interval->id, &text);
@@ -488,12 +488,12 @@ static const void *find_vm(const struct top_model *model, const struct top_vcpu 
 {
     for (unsigned i = 0; i < MIN(model->trace->n_inputs, ARRAY_SIZE(model->input_sources)); i++) {
         const struct trace_input *input = &model->trace->inputs[i];
-        struct state_interval interval = {.of = STATE_OF_CPU, .origin = input->origin};
+        struct state_interval interval = {.of = STATE_SUBJECT_CPU, .origin = input->origin};
 
         if (model->input_sources[i] != vcpu->source || input->is_left_out)
             continue;
         if (vcpu->kind == TOP_BY_THREAD) {
-            interval.of = STATE_OF_THREAD;
+            interval.of = STATE_SUBJECT_THREAD;
             interval.id = vcpu->id;
         }
         return steal_vm(&interval);

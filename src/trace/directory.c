@@ -47,9 +47,10 @@ static bool file_is_trace(const char *path)
 {
     char head[HEAD_SIZE];
     size_t n = read_head(path, head);
-    enum capture_kind kind = n > 0 ? recognise(head, n) : CAPTURE_UNKNOWN;
+    enum input_format kind = n > 0 ? recognise(head, n) : INPUT_FORMAT_UNKNOWN;
 
-    return kind != CAPTURE_UNKNOWN && (kind != CAPTURE_QEMU_LOG || qemu_log_probe(head, n) == 2);
+    return kind != INPUT_FORMAT_UNKNOWN &&
+           (kind != INPUT_FORMAT_QEMU_LOG || qemu_log_probe(head, n) == 2);
 }
 
 char *directory_of_manifest(const char *path)

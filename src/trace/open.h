@@ -31,7 +31,7 @@ struct open_ctx {
     /* Of a trace that goes on from directory to directory (session.c): all, of which the last one is PATH. 0: it does not. */
     const char *const *dirs;
     unsigned n_dirs;
-    enum capture_kind kind;
+    enum input_format kind;
     struct input input;  /* at its beginning; a directory has none (fd -1) */
     bool done;           /* already opened together with an earlier one */
     bool is_cut;         /* its data is not all that the recorder wrote */

@@ -19,7 +19,7 @@
 #include "tracedir/cpu_files.h"
 
 /* Applies the user's rate to the origins from FIRST on whose clock counts cycles. */
-static void tell_rate(struct open_ctx *ctx, unsigned first)
+static void report_rate(struct open_ctx *ctx, unsigned first)
 {
     struct catalogue *catalogue = &ctx->trace->catalogue;
 
@@ -28,7 +28,7 @@ static void tell_rate(struct open_ctx *ctx, unsigned first)
 
         /* A text does not name its clock. */
         if (clock->hz == 0 &&
-            (strcmp(clock->name, "x86-tsc") == 0 || ctx->kind == CAPTURE_KERNEL_TEXT))
+            (strcmp(clock->name, "x86-tsc") == 0 || ctx->kind == INPUT_FORMAT_KERNEL_TEXT))
             clock->hz = ctx->options->cpu_hz;
     }
 }
@@ -60,7 +60,7 @@ static int open_files(struct open_ctx *ctx, struct ftrace_files *files, struct e
                     &sources, &n, error);
     if (r < 0)
         return r;
-    tell_rate(ctx, first_origin);
+    report_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
     return 0;
 }
@@ -96,7 +96,7 @@ static int open_sources_again(const struct open_ctx *ctx, struct input *in,
     struct source **sources;
     int r;
 
-    if (ctx->kind == CAPTURE_TRACE_DAT) {
+    if (ctx->kind == INPUT_FORMAT_TRACE_DAT) {
         r = trace_dat_open(in, ctx->path, LAYER_GUEST, NULL, false, NULL, catalogue,
                            &ctx->options->reader, ret_sources, ret_n, error);
         /* Which of several kernels or instances lacks what cannot be told. */
@@ -106,7 +106,7 @@ static int open_sources_again(const struct open_ctx *ctx, struct input *in,
     r = sources ? input_refill(in, error) : -ENOMEM;
     if (r < 0)
         input_done(in);
-    else if (ctx->kind == CAPTURE_KERNEL_TEXT)
+    else if (ctx->kind == INPUT_FORMAT_KERNEL_TEXT)
         r = kernel_text_open(in, catalogue, sources, error);
     else
         r = perf_data_open(in, ctx->path, catalogue, &ctx->reader, sources, error);
@@ -172,7 +172,7 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
                        &lacking, &ctx->trace->catalogue, &reader, &sources, &n, error);
     if (r < 0)
         return r;
-    tell_rate(ctx, first_origin);
+    report_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
     r = known_threads_note(ctx, first_origin, &left_out);
     if (r >= 0)
@@ -217,7 +217,7 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
         r = kernel_text_open(&ctx->input, &ctx->trace->catalogue, &source, error);
     if (r < 0)
         return r;
-    tell_rate(ctx, first_origin);
+    report_rate(ctx, first_origin);
     origin = ctx->trace->catalogue.origins[first_origin];
     kernel_text_leave_out(source, &left_out.cpus, left_out.threads == LEFT_OUT_SELECTED);
     /* Of perf script; the texts of ftrace are taken for a guest's. */
@@ -347,7 +347,7 @@ static int add_others(struct open_ctx *ctx, struct ftrace_files *files)
         _cleanup_(ftrace_files_done) struct ftrace_files found = {0};
         struct open_ctx *other = &ctx->others[i];
 
-        if (other->done || other->kind != CAPTURE_FTRACE_PAGES || !other->input.seekable)
+        if (other->done || other->kind != INPUT_FORMAT_FTRACE_PAGES || !other->input.seekable)
             continue;
         if (find_tree(other, &found, NULL) < 0 || strcmp(found.tree, files->tree) != 0)
             continue;

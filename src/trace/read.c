@@ -36,7 +36,7 @@ static void note_items(struct trace_reading *reading, const struct item *items, 
 }
 
 /* The losses that have begun before what is selected, and not ended. */
-static int tell_losses_before(struct trace_reading *reading)
+static int report_losses_before(struct trace_reading *reading)
 {
     const struct selection *selection = reading->selection;
     int r = 0;
@@ -54,7 +54,7 @@ static int tell_losses_before(struct trace_reading *reading)
 }
 
 /* Of what is not selected, the begins of losses that are. */
-static int tell_loss_begins(struct trace_reading *reading, const struct item *items, unsigned n)
+static int report_loss_begins(struct trace_reading *reading, const struct item *items, unsigned n)
 {
     int r = 0;
 
@@ -78,7 +78,7 @@ static int note_losses(struct trace_reading *reading, const struct item *skipped
                        unsigned n_skipped, unsigned n_selected, bool is_full)
 {
     const struct selection *selection = reading->selection;
-    int r = reading->sink ? tell_loss_begins(reading, skipped, n_skipped) : 0;
+    int r = reading->sink ? report_loss_begins(reading, skipped, n_skipped) : 0;
 
     if (r == 0 && reading->sink)
         r = select_pass(selection, skipped, n_skipped, is_full, reading->sink);
@@ -86,7 +86,7 @@ static int note_losses(struct trace_reading *reading, const struct item *skipped
         r = open_losses_put(&reading->open_losses, selection, skipped, n_skipped, is_full);
     if (r == 0 && n_selected > 0 && !reading->has_begun) {
         reading->has_begun = true;
-        r = reading->sink ? tell_losses_before(reading) : 0;
+        r = reading->sink ? report_losses_before(reading) : 0;
     }
     if (r == 0)
         r = open_losses_put(&reading->open_losses, selection, skipped + n_skipped, n_selected,

@@ -49,26 +49,26 @@ static bool begins(const void *head, size_t n, const char *magic, size_t len)
     return n >= len && memcmp(head, magic, len) == 0;
 }
 
-enum capture_kind recognise(const void *head, size_t n)
+enum input_format recognise(const void *head, size_t n)
 {
     int log = qemu_log_probe(head, n);
 
     if (simpletrace_probe(head, n))
-        return CAPTURE_SIMPLETRACE;
+        return INPUT_FORMAT_SIMPLETRACE;
     if (trace_dat_is(head, n))
-        return CAPTURE_TRACE_DAT;
+        return INPUT_FORMAT_TRACE_DAT;
     if (perf_data_is(head, n))
-        return CAPTURE_PERF_DATA;
+        return INPUT_FORMAT_PERF_DATA;
     if (log == 2)
-        return CAPTURE_QEMU_LOG;
+        return INPUT_FORMAT_QEMU_LOG;
     if (kernel_text_probe(head, n))
-        return CAPTURE_KERNEL_TEXT;
+        return INPUT_FORMAT_KERNEL_TEXT;
     if (xentrace_recognise(head, n))
-        return CAPTURE_XENTRACE;
+        return INPUT_FORMAT_XENTRACE;
     if (is_ftrace_page(head, n, false) || is_ftrace_page(head, n, true))
-        return CAPTURE_FTRACE_PAGES;
+        return INPUT_FORMAT_FTRACE_PAGES;
     /* Nearly any text could be a log without times. */
-    return log == 1 ? CAPTURE_QEMU_LOG : CAPTURE_UNKNOWN;
+    return log == 1 ? INPUT_FORMAT_QEMU_LOG : INPUT_FORMAT_UNKNOWN;
 }
 
 const char *recognise_packed(const void *head, size_t n)

@@ -6,22 +6,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum capture_kind {
-    CAPTURE_UNKNOWN,
-    CAPTURE_SIMPLETRACE,
-    CAPTURE_QEMU_LOG,
-    CAPTURE_XENTRACE,
-    CAPTURE_TRACE_DAT,
-    CAPTURE_PERF_DATA,
-    CAPTURE_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
-    CAPTURE_FTRACE_FOLDER,
-    CAPTURE_CTF_FOLDER,
-    CAPTURE_KERNEL_TEXT, /* what ftrace and perf print */
-    CAPTURE_NO_EVENTS,   /* by the manifest alone */
+enum input_format {
+    INPUT_FORMAT_UNKNOWN,
+    INPUT_FORMAT_SIMPLETRACE,
+    INPUT_FORMAT_QEMU_LOG,
+    INPUT_FORMAT_XENTRACE,
+    INPUT_FORMAT_TRACE_DAT,
+    INPUT_FORMAT_PERF_DATA,
+    INPUT_FORMAT_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
+    INPUT_FORMAT_FTRACE_DIR,
+    INPUT_FORMAT_CTF_DIR,
+    INPUT_FORMAT_KERNEL_TEXT, /* what ftrace and perf print */
+    INPUT_FORMAT_NO_EVENTS,   /* by the manifest alone */
 };
 
 /* By the first N bytes of a file; best a page or more, or all of a shorter file. */
-enum capture_kind recognise(const void *head, size_t n);
+enum input_format recognise(const void *head, size_t n);
 
 /* The command that unpacks a file beginning with HEAD ("xz -dc"), or NULL: it is not packed in a way
  * that is known. */

@@ -133,7 +133,7 @@ static int look_at(struct open_ctx *ctx, struct error *error)
     if (ctx->path[0] == '\0')
         return error_set(error, -EINVAL, NULL, "the path is empty");
     if (ctx->recorded && !manifest_source_has_events(ctx->recorded)) {
-        ctx->kind = CAPTURE_NO_EVENTS;
+        ctx->kind = INPUT_FORMAT_NO_EVENTS;
         return 0;
     }
     for (unsigned i = 0; strcmp(ctx->path, "-") == 0 && i < ctx->n_others; i++)
@@ -145,7 +145,7 @@ static int look_at(struct open_ctx *ctx, struct error *error)
         /* Pages of a recording may still have to come. */
         if (!ctx->recorded && !directory_is_trace(ctx->path))
             return directory_refuse(ctx->path, error);
-        ctx->kind = ctf_probe_dir(ctx->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
+        ctx->kind = ctf_probe_dir(ctx->path) ? INPUT_FORMAT_CTF_DIR : INPUT_FORMAT_FTRACE_DIR;
         return 0;
     }
     r = open_file(ctx, error);
@@ -156,12 +156,12 @@ static int look_at(struct open_ctx *ctx, struct error *error)
     ctx->kind = recognise(input_at(&ctx->input), input_buffered(&ctx->input));
     /* A recording that has just begun has no bytes to be recognised by. */
     if (ctx->recorded && strcmp(ctx->recorded->kind, "xentrace") == 0)
-        ctx->kind = CAPTURE_XENTRACE;
+        ctx->kind = INPUT_FORMAT_XENTRACE;
     if (ctx->recorded && strcmp(ctx->recorded->kind, "qemu-log") == 0)
-        ctx->kind = CAPTURE_QEMU_LOG;
+        ctx->kind = INPUT_FORMAT_QEMU_LOG;
     /* A simpletrace without its header has nothing to be known by. */
-    if (ctx->kind == CAPTURE_UNKNOWN && ctx->options->no_header)
-        ctx->kind = CAPTURE_SIMPLETRACE;
+    if (ctx->kind == INPUT_FORMAT_UNKNOWN && ctx->options->no_header)
+        ctx->kind = INPUT_FORMAT_SIMPLETRACE;
     return 0;
 }
 
@@ -205,16 +205,16 @@ static int note_pipe(struct trace *trace, int fd)
 static int open_kind(struct open_ctx *ctx, struct error *error)
 {
     switch (ctx->kind) {
-    case CAPTURE_SIMPLETRACE: return open_simpletrace(ctx, error);
-    case CAPTURE_QEMU_LOG: return open_qemu_log(ctx, error);
-    case CAPTURE_XENTRACE: return open_xentrace(ctx, error);
-    case CAPTURE_TRACE_DAT: return open_trace_dat(ctx, error);
-    case CAPTURE_KERNEL_TEXT: return open_kernel_text(ctx, error);
-    case CAPTURE_PERF_DATA: return open_perf_data(ctx, error);
-    case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(ctx, error);
-    case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(ctx, error);
-    case CAPTURE_CTF_FOLDER: return open_ctf_dir(ctx, error);
-    case CAPTURE_NO_EVENTS: return open_no_events(ctx, error);
+    case INPUT_FORMAT_SIMPLETRACE: return open_simpletrace(ctx, error);
+    case INPUT_FORMAT_QEMU_LOG: return open_qemu_log(ctx, error);
+    case INPUT_FORMAT_XENTRACE: return open_xentrace(ctx, error);
+    case INPUT_FORMAT_TRACE_DAT: return open_trace_dat(ctx, error);
+    case INPUT_FORMAT_KERNEL_TEXT: return open_kernel_text(ctx, error);
+    case INPUT_FORMAT_PERF_DATA: return open_perf_data(ctx, error);
+    case INPUT_FORMAT_FTRACE_PAGES: return open_ftrace_pages(ctx, error);
+    case INPUT_FORMAT_FTRACE_DIR: return open_ftrace_dir(ctx, error);
+    case INPUT_FORMAT_CTF_DIR: return open_ctf_dir(ctx, error);
+    case INPUT_FORMAT_NO_EVENTS: return open_no_events(ctx, error);
     default: return refuse(ctx, error);
     }
 }
@@ -224,8 +224,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     struct trace *trace = ctx->trace;
     struct trace_input *input = &trace->inputs[trace->n_inputs];
     unsigned n_origins = trace->catalogue.n_origins;
-    bool streams = ctx->kind == CAPTURE_SIMPLETRACE || ctx->kind == CAPTURE_QEMU_LOG ||
-                   ctx->kind == CAPTURE_KERNEL_TEXT;
+    bool streams = ctx->kind == INPUT_FORMAT_SIMPLETRACE || ctx->kind == INPUT_FORMAT_QEMU_LOG ||
+                   ctx->kind == INPUT_FORMAT_KERNEL_TEXT;
     enum layer layer;
     bool is_piped = ctx->input.fd >= 0 && !ctx->input.seekable;
     int live_fd = streams && is_piped ? ctx->input.fd : -1;
@@ -239,7 +239,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
         return -ENOMEM;
     r = open_kind(ctx, error);
     /* The files of a kernel's CPUs, and of streams, have losses of their own. */
-    if (r >= 0 && is_short && ctx->kind != CAPTURE_FTRACE_FOLDER && ctx->kind != CAPTURE_CTF_FOLDER)
+    if (r >= 0 && is_short && ctx->kind != INPUT_FORMAT_FTRACE_DIR &&
+        ctx->kind != INPUT_FORMAT_CTF_DIR)
         r = recorded_cut_add(ctx);
     if (r < 0)
         return r;

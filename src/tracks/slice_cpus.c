@@ -14,7 +14,7 @@ static int put_unknown(struct slices *slices, const struct state_interval *inter
     struct group *group;
     struct track *track;
 
-    if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss ||
+    if (interval->of != STATE_SUBJECT_CPU || interval->state != STATE_UNKNOWN || slices->in_loss ||
         interval->begin == states_begin(&slices->states, interval->origin))
         return 0;
     group = tracks_group(&slices->tracks, interval->origin);
@@ -73,7 +73,7 @@ void slice_cpus_init(struct slices *slices)
     static const struct states_ops ops = {put_states};
 
     states_init(&slices->states, &ops, slices);
-    slices->states.wanted = STATES_OF(STATE_OF_CPU);
+    slices->states.wanted = STATE_SUBJECTS(STATE_SUBJECT_CPU);
 }
 
 /* The states of Xen's CPUs are known from runstates, which follow the switches that slices begin with: what is unknown there is what

@@ -5,7 +5,7 @@
  * to disks, interrupts, and what is not known because events were lost. docs/man/strata-metrics.7 describes them.
  *
  * The engines of analysis/ count, and keep what is open from one opening of the trace directory to the next one
- * (live/rebind.h). So the numbers are those that strata exits, sched, io and irq print for the whole trace, whatever the
+ * (live/persistent_items.h). So the numbers are those that strata exits, sched, io and irq print for the whole trace, whatever the
  * windows are. Of an exit, a request, an interrupt or a state all time counts when it ends.
  *
  *     families_new

@@ -10,7 +10,7 @@
 #include "analysis/states/states.h"
 #include "analysis/states/steal.h"
 #include "base/ticks.h"
-#include "live/rebind.h"
+#include "live/persistent_items.h"
 #include "tracedir/machine.h"
 #include "watch/families.h"
 

@@ -48,13 +48,13 @@ static int put_wakeup(struct families *families, const struct state_interval *in
 static struct family_vcpu *vcpu_of(struct families *families, const struct state_interval *interval)
 {
     const struct origin *origin = interval->origin;
-    int64_t number = interval->of == STATE_OF_VCPU ? interval->id & 0xffff : interval->vcpu;
+    int64_t number = interval->of == STATE_SUBJECT_VCPU ? interval->id & 0xffff : interval->vcpu;
     char buf[MACHINE_NAME_SIZE];
     const char *vm;
 
     if (!bound_origin_of(origin)->live)
         return family_vcpu(families, origin, interval->id, NULL, number);
-    if (interval->of == STATE_OF_VCPU)
+    if (interval->of == STATE_SUBJECT_VCPU)
         return family_vcpu(families, origin, interval->id,
                            family_domain(families, origin, interval->id, buf, sizeof buf), number);
     vm = family_vm_of(families, origin, interval->id);
@@ -78,7 +78,7 @@ static int put_vcpu(struct families *families, const struct state_interval *inte
         return r;
     if (interval->state == STATE_UNKNOWN)
         return add_time(families, vcpu, VCPU_UNKNOWN_STATE, duration);
-    if (interval->of == STATE_OF_THREAD && vcpu->machine->has_guest)
+    if (interval->of == STATE_SUBJECT_THREAD && vcpu->machine->has_guest)
         return steal_put(&vcpu->machine->steal, vcpu->machine, interval);
     switch (interval->state) {
     case STATE_RUNNING: steal_runs_add(&vcpu->runs, interval); return 0;
@@ -125,15 +125,15 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
         enum layer layer = interval->origin->layer;
 
         if (interval->state == STATE_WOKEN && interval->begin_seen && interval->end_seen &&
-            (interval->of == STATE_OF_THREAD || interval->of == STATE_OF_VCPU))
+            (interval->of == STATE_SUBJECT_THREAD || interval->of == STATE_SUBJECT_VCPU))
             r = put_wakeup(families, interval);
         if (r < 0)
             return r;
-        if (interval->of == STATE_OF_VCPU ||
-            (interval->of == STATE_OF_THREAD && layer == LAYER_HOST &&
+        if (interval->of == STATE_SUBJECT_VCPU ||
+            (interval->of == STATE_SUBJECT_THREAD && layer == LAYER_HOST &&
              interval->vcpu != VCPU_UNKNOWN && has_switches(families, interval->origin)))
             r = put_vcpu(families, interval);
-        else if (interval->of == STATE_OF_CPU && layer == LAYER_GUEST)
+        else if (interval->of == STATE_SUBJECT_CPU && layer == LAYER_GUEST)
             r = put_guest_cpu(interval);
     }
     return r;
@@ -144,8 +144,9 @@ int family_states_init(struct families *families)
     static const struct states_ops ops = {put_intervals};
 
     states_init(&families->states, &ops, families);
-    families->states.wanted =
-        STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU) | STATES_OF(STATE_OF_CPU);
+    families->states.wanted = STATE_SUBJECTS(STATE_SUBJECT_THREAD) |
+                              STATE_SUBJECTS(STATE_SUBJECT_VCPU) |
+                              STATE_SUBJECTS(STATE_SUBJECT_CPU);
     return 0;
 }
 

@@ -109,9 +109,9 @@ static int put_vcpu(struct on_share *self, const struct state_interval *interval
     const struct origin *origin = interval->origin;
     const void *vm = steal_vm(interval);
     bool is_guest = origin->layer == LAYER_GUEST;
-    int32_t vcpu = interval->of == STATE_OF_VCPU ? interval->id : interval->vcpu;
+    int32_t vcpu = interval->of == STATE_SUBJECT_VCPU ? interval->id : interval->vcpu;
 
-    if (interval->of == STATE_OF_CPU)
+    if (interval->of == STATE_SUBJECT_CPU)
         return is_guest && self->rule.condition->kind == WATCH_STOLEN
                    ? steal_put(&self->steal, vm, interval)
                    : 0;
@@ -130,7 +130,7 @@ static int put_interval(struct on_share *self, const struct state_interval *inte
 
     if (is_of_vcpus(self))
         return put_vcpu(self, interval);
-    if (interval->of != STATE_OF_THREAD || !state_waits((enum state)interval->state) ||
+    if (interval->of != STATE_SUBJECT_THREAD || !state_waits((enum state)interval->state) ||
         !glob_match(self->rule.condition->share.task, interval->name))
         return 0;
     stretch = (struct stretch){
@@ -160,9 +160,10 @@ static int begin(struct watch_rule *rule)
 
     states_init(&self->states, &ops, self);
     self->steal = (struct steal){.put_wait = put_wait, .arg = self};
-    self->states.wanted = STATES_OF(STATE_OF_THREAD);
+    self->states.wanted = STATE_SUBJECTS(STATE_SUBJECT_THREAD);
     if (is_of_vcpus(self))
-        self->states.wanted |= STATES_OF(STATE_OF_VCPU) | STATES_OF(STATE_OF_CPU);
+        self->states.wanted |=
+            STATE_SUBJECTS(STATE_SUBJECT_VCPU) | STATE_SUBJECTS(STATE_SUBJECT_CPU);
     self->has_states = true;
     return 0;
 }

@@ -48,7 +48,7 @@ for name, layer, event, n in db.execute("SELECT name, layer, event, sum(events) 
         sys.exit(f"{name} has {rows_of} events of {n}")
 if db.execute("SELECT count(DISTINCT layer || ' ' || event) != count(DISTINCT name) FROM class").fetchone() != (0,):
     sys.exit("an event has two names")
-captures = dict(db.execute("SELECT id, capture FROM source"))
+captures = dict(db.execute("SELECT id, input FROM source"))
 rows = {}
 for table, facts in tables.items():
     n = 0

@@ -42,7 +42,7 @@ struct history_cpu {
     bool knows_flags; /* of its source: events tell whether they are in an interrupt */
 };
 
-static uint64_t log_key(const struct origin *origin, enum state_of of, int32_t id)
+static uint64_t log_key(const struct origin *origin, enum state_subject of, int32_t id)
 {
     return (uint64_t)origin->number << 34 | (uint64_t)of << 32 | (uint32_t)id;
 }
@@ -56,7 +56,7 @@ static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
 
 static struct history_log *get_log(struct history *history, const struct state_interval *interval)
 {
-    uint64_t key = log_key(interval->origin, (enum state_of)interval->of, interval->id);
+    uint64_t key = log_key(interval->origin, (enum state_subject)interval->of, interval->id);
     struct history_log *log = map_get(&history->logs, key);
 
     if (likely(log != NULL))
@@ -123,11 +123,11 @@ static int keep_state(struct history *history, const struct state_interval *inte
     if (origin->layer == LAYER_HOST) {
         history->has_hosts |= history->host && history->host != origin;
         history->host = origin;
-        if (interval->of == STATE_OF_THREAD && note_thread(history, interval) < 0)
+        if (interval->of == STATE_SUBJECT_THREAD && note_thread(history, interval) < 0)
             return -ENOMEM;
     }
     history->newest = MAX(history->newest, interval->end);
-    if (interval->of == STATE_OF_THREAD && origin->number < history->n_clocks)
+    if (interval->of == STATE_SUBJECT_THREAD && origin->number < history->n_clocks)
         history->clocks[origin->number].given_until =
             MAX(history->clocks[origin->number].given_until, interval->end);
     if (interval->state != STATE_UNKNOWN && interval->end > interval->begin) {
@@ -146,7 +146,7 @@ static int keep_state(struct history *history, const struct state_interval *inte
             .end_seen = interval->end_seen};
         history->n_states++;
     }
-    return history->put_state && interval->of == STATE_OF_THREAD
+    return history->put_state && interval->of == STATE_SUBJECT_THREAD
                ? history->put_state(history->arg, interval)
                : 0;
 }
@@ -156,13 +156,13 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
     int r = 0;
 
     for (unsigned i = 0; i < n && r >= 0; i++)
-        if (intervals[i].of == STATE_OF_THREAD || intervals[i].of == STATE_OF_CPU)
+        if (intervals[i].of == STATE_SUBJECT_THREAD || intervals[i].of == STATE_SUBJECT_CPU)
             r = keep_state(arg, &intervals[i]);
     return r;
 }
 
 const struct history_log *history_find(const struct history *history, const struct origin *origin,
-                                       enum state_of of, int32_t id)
+                                       enum state_subject of, int32_t id)
 {
     return map_get(&history->logs, log_key(origin, of, id));
 }
@@ -612,7 +612,8 @@ void history_init(struct history *history)
                                 .gone_until = INT64_MIN,
                                 .newest = INT64_MIN};
     states_init(&history->states, &ops, history);
-    history->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
+    history->states.wanted =
+        STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_CPU);
 }
 
 int history_put_states(struct history *history, const struct item *items, unsigned n)

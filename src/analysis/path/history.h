@@ -34,7 +34,7 @@ struct history_state {
 struct history_log {
     const struct origin *origin;
     int32_t id;
-    uint8_t of; /* enum state_of */
+    uint8_t of; /* enum state_subject */
     struct history_state *states;
     unsigned n, room;
 };
@@ -134,7 +134,7 @@ void history_drop_oldest(struct history *history, int64_t until);
 
 /* NULL: there is nothing of it. */
 const struct history_log *history_find(const struct history *history, const struct origin *origin,
-                                       enum state_of of, int32_t id);
+                                       enum state_subject of, int32_t id);
 /* The first state of LOG that ends after TIME; log->n: none does. */
 unsigned history_first(const struct history_log *log, int64_t time);
 

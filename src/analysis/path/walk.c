@@ -132,7 +132,7 @@ static void walk_wait(struct path_walk *walk, const struct origin *origin, int32
                       int64_t begin, int64_t end)
 {
     const struct history_log *log =
-        cpu >= 0 ? history_find(walk->history, origin, STATE_OF_CPU, cpu) : NULL;
+        cpu >= 0 ? history_find(walk->history, origin, STATE_SUBJECT_CPU, cpu) : NULL;
     unsigned first = walk->n_behind;
     int64_t rest = end - begin;
 
@@ -286,7 +286,7 @@ static void walk_guest_wait(struct path_walk *walk, const struct origin *guest, 
                             int32_t cpu, int64_t begin, int64_t end)
 {
     const struct history_log *log =
-        cpu >= 0 ? history_find(walk->history, guest, STATE_OF_CPU, cpu) : NULL;
+        cpu >= 0 ? history_find(walk->history, guest, STATE_SUBJECT_CPU, cpu) : NULL;
     int64_t from = begin;
 
     for (unsigned i = log ? history_first(log, begin) : 0;
@@ -422,7 +422,7 @@ static void walk_thread(struct path_walk *walk, const struct origin *origin, int
 {
     const struct origin *kernel = kernel_of(walk->history, origin);
     const struct history_log *log =
-        kernel && pid > 0 ? history_find(walk->history, kernel, STATE_OF_THREAD, pid) : NULL;
+        kernel && pid > 0 ? history_find(walk->history, kernel, STATE_SUBJECT_THREAD, pid) : NULL;
     int64_t from = begin;
 
     if (begin >= end)
@@ -500,7 +500,7 @@ static void walk_vmm(struct path_walk *walk, const struct io_request *request, i
 {
     const struct origin *host = kernel_of(walk->history, NULL);
     const struct history_log *log =
-        host && pid > 0 ? history_find(walk->history, host, STATE_OF_THREAD, pid) : NULL;
+        host && pid > 0 ? history_find(walk->history, host, STATE_SUBJECT_THREAD, pid) : NULL;
     int64_t from = begin;
     int32_t worker;
 

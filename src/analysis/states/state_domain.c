@@ -48,7 +48,7 @@ static void give_last(struct state_source *source, const struct state_domain *do
                       bool seen)
 {
     struct state_interval interval = {
-        .of = STATE_OF_DOMAIN,
+        .of = STATE_SUBJECT_DOMAIN,
         .state = domain->state,
         .id = domain->id,
         .begin_seen = domain->begin_seen,

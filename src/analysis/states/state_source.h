@@ -245,9 +245,9 @@ static inline struct state_interval *state_hold(struct state_source *source)
     source->held_end++;
     return &source->held[place];
 }
-static inline bool state_is_wanted(const struct state_source *source, enum state_of of)
+static inline bool state_is_wanted(const struct state_source *source, enum state_subject of)
 {
-    return source->states->wanted & STATES_OF(of);
+    return source->states->wanted & STATE_SUBJECTS(of);
 }
 /* The slow half of state_cpu_seen(). */
 void state_cpu_first_seen(struct state_source *source, struct state_cpu *cpu, int64_t time);

@@ -113,7 +113,7 @@ _cold_ struct state_thread *state_thread_add(struct state_source *source, int32_
                 .moved_from = CPU_UNKNOWN,
                 .by = PID_UNKNOWN,
                 .vcpu = VCPU_UNKNOWN,
-                .of = source->is_xen ? STATE_OF_VCPU : STATE_OF_THREAD},
+                .of = source->is_xen ? STATE_SUBJECT_VCPU : STATE_SUBJECT_THREAD},
         .next = *bucket,
         .used = true,
         .waker = PID_UNKNOWN,
@@ -218,15 +218,15 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
         if (state == STATE_UNKNOWN && why != STATE_IS_OPEN)
             return;
         if (time > now->begin && state_has_unknown(source) &&
-            state_is_wanted(source, (enum state_of)now->of))
+            state_is_wanted(source, (enum state_subject)now->of))
             hold_interval(source, thread, time, STATE_IS_LOST);
         if (state == STATE_UNKNOWN)
             return;
     } else if ((time > now->begin || (time == now->begin && now->begin_seen)) &&
-               state_is_wanted(source, (enum state_of)now->of)) {
+               state_is_wanted(source, (enum state_subject)now->of)) {
         hold_interval(source, thread, time, why);
     }
-    if (unlikely(source->is_xen) && state_is_wanted(source, STATE_OF_DOMAIN)) {
+    if (unlikely(source->is_xen) && state_is_wanted(source, STATE_SUBJECT_DOMAIN)) {
         if ((why == STATE_IS_LOST || why == STATE_IS_CONTRADICTED) && now->state != STATE_RUNNING)
             state_domain_changed(source, thread, STATE_UNKNOWN, now->begin);
         state_domain_changed(source, thread, state, time);

@@ -232,7 +232,7 @@ static _cold_ void put_sign(struct state_source *source, struct state_cpu *cpu,
 
 void state_xen_lost(struct state_source *source, int64_t since, int64_t time)
 {
-    bool has_domains = state_is_wanted(source, STATE_OF_DOMAIN);
+    bool has_domains = state_is_wanted(source, STATE_SUBJECT_DOMAIN);
 
     if (has_domains)
         state_domains_lost(source, since, time);

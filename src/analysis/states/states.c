@@ -251,14 +251,15 @@ void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t e
 {
     struct state_interval interval;
 
-    if (end <= cpu->since || cpu->state == STATE_UNKNOWN || !state_is_wanted(source, STATE_OF_CPU))
+    if (end <= cpu->since || cpu->state == STATE_UNKNOWN ||
+        !state_is_wanted(source, STATE_SUBJECT_CPU))
         return;
     if (unlikely(source->origin->pid_filter) && !state_is_recorded(source, cpu->runs)) {
         state_cpu_unknown(source, cpu, cpu->since, end);
         return;
     }
     interval = (struct state_interval){
-        .of = STATE_OF_CPU,
+        .of = STATE_SUBJECT_CPU,
         .state = cpu->state,
         .id = cpu_number(source, cpu),
         .begin_seen = cpu->since_seen,
@@ -279,7 +280,7 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
                        int64_t until)
 {
     struct state_interval interval = {
-        .of = STATE_OF_CPU,
+        .of = STATE_SUBJECT_CPU,
         .state = STATE_UNKNOWN,
         .id = cpu_number(source, cpu),
         .begin = MAX(from, source->first),
@@ -291,7 +292,7 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
         .vcpu = VCPU_UNKNOWN,
     };
 
-    if (until > interval.begin && state_is_wanted(source, STATE_OF_CPU))
+    if (until > interval.begin && state_is_wanted(source, STATE_SUBJECT_CPU))
         state_give(source, &interval);
 }
 
@@ -378,8 +379,8 @@ static void take_held(struct state_source *source, int64_t since, uint64_t *coun
             if (interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED)
                 *count += state_is_counted(source, interval->begin);
             /* What shows it to have been in that state before may be wrong, too. */
-            if (interval->of == STATE_OF_VCPU && !interval->begin_seen &&
-                state_is_wanted(source, STATE_OF_DOMAIN))
+            if (interval->of == STATE_SUBJECT_VCPU && !interval->begin_seen &&
+                state_is_wanted(source, STATE_SUBJECT_DOMAIN))
                 state_domain_lost(source, interval->id, interval->begin, interval->end);
             interval->state = STATE_UNKNOWN;
             interval->begin_seen = interval->end_seen = false;
@@ -424,7 +425,7 @@ _cold_ void state_first_wake(struct state_source *source)
     for (uint64_t i = source->held_begin; i < source->held_end; i++) {
         struct state_interval *interval = &source->held[i % HELD_ROOM];
 
-        if (interval->of != STATE_OF_THREAD || !state_is_sleep(interval->state) ||
+        if (interval->of != STATE_SUBJECT_THREAD || !state_is_sleep(interval->state) ||
             !interval->end_seen)
             continue;
         source->counts.missing_wakes += state_is_counted(source, interval->begin);
@@ -703,7 +704,7 @@ static void finish_source(struct state_source *source)
 
 void states_init(struct states *states, const struct states_ops *ops, void *arg)
 {
-    *states = (struct states){.ops = ops, .arg = arg, .wanted = STATES_OF_ALL};
+    *states = (struct states){.ops = ops, .arg = arg, .wanted = STATE_SUBJECTS_ALL};
 }
 
 int states_release(struct states *states)

@@ -112,15 +112,15 @@ static inline bool state_waits(enum state state)
     return state == STATE_RUNNABLE || state == STATE_WOKEN || state == STATE_PREEMPTED;
 }
 
-enum state_of {
-    STATE_OF_THREAD, /* but the idle ones */
-    STATE_OF_CPU,
-    STATE_OF_VCPU, /* of Xen, but the idle ones */
-    STATE_OF_DOMAIN,
+enum state_subject {
+    STATE_SUBJECT_THREAD, /* but the idle ones */
+    STATE_SUBJECT_CPU,
+    STATE_SUBJECT_VCPU, /* of Xen, but the idle ones */
+    STATE_SUBJECT_DOMAIN,
 };
 /* Sets of them. */
-#define STATES_OF(of) (1u << (of))
-#define STATES_OF_ALL (STATES_OF(STATE_OF_DOMAIN + 1) - 1)
+#define STATE_SUBJECTS(of) (1u << (of))
+#define STATE_SUBJECTS_ALL (STATE_SUBJECTS(STATE_SUBJECT_DOMAIN + 1) - 1)
 
 /* Lent to states_ops: one cache line. Times are ticks of the trace's clock. */
 struct state_interval {
@@ -144,7 +144,7 @@ struct state_interval {
      * it. */
     int32_t by;
     int32_t vcpu;      /* of a thread: that it runs; VCPU_UNKNOWN */
-    uint8_t of, state; /* enum state_of, enum state */
+    uint8_t of, state; /* enum state_subject, enum state */
     bool begin_seen : 1, end_seen : 1;
     bool enters : 1; /* of a thread or vCPU: it was seen to enter a guest, and to leave it */
     /* For the engine, of one that was woken: a source that turns out to have other events (T13) has its begin, or who woke it,
@@ -190,7 +190,7 @@ struct states {
     const struct origin *recent_origin;
     struct state_source *recent;
     unsigned
-        wanted; /* STATES_OF(): the intervals that are made. What else is reported of waits requires those of
+        wanted; /* STATE_SUBJECTS(): the intervals that are made. What else is reported of waits requires those of
                       * threads and vCPUs */
     int error;
     /* Counts are of what is within its times, as are states_duration() and the time inside of a guest of an interval;

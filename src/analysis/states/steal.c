@@ -70,9 +70,9 @@ const void *steal_vm(const struct state_interval *interval)
 {
     const struct origin *origin = interval->origin;
 
-    return interval->of == STATE_OF_CPU ? origin->vm
-           : origin->vm_of              ? origin->vm_of(origin, interval->id)
-                                        : NULL;
+    return interval->of == STATE_SUBJECT_CPU ? origin->vm
+           : origin->vm_of                   ? origin->vm_of(origin, interval->id)
+                                             : NULL;
 }
 
 void steal_done(struct steal *steal)
@@ -226,7 +226,7 @@ static int put(struct steal *steal, struct steal_vcpu *vcpu, struct side *side,
 
 int steal_put(struct steal *steal, const void *vm, const struct state_interval *interval)
 {
-    bool is_thread = interval->of == STATE_OF_THREAD;
+    bool is_thread = interval->of == STATE_SUBJECT_THREAD;
     struct piece piece = {
         .begin = interval->begin,
         .end = interval->end,

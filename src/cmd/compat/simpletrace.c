@@ -46,7 +46,7 @@ static int read_events(const char *path, struct declarations *declarations,
 }
 
 /* Why an item could not be printed. */
-static void tell_item(const char *path, const struct item *item, int error)
+static void report_item(const char *path, const struct item *item, int error)
 {
     const struct event_class *class = item->class;
 
@@ -75,7 +75,7 @@ static int print_all(struct source *source, const char *path, struct simpletrace
         r = simpletrace_text_put(printer, items, (unsigned)n, &done);
         if (r < 0) {
             text_flush(out);
-            tell_item(path, &items[done], r);
+            report_item(path, &items[done], r);
             return r;
         }
         if (out->error)

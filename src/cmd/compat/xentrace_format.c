@@ -270,7 +270,7 @@ static int format_all(struct formatter *f, struct input *in)
     }
 }
 
-static void tell_unopened(const char *path, int error)
+static void report_unopened(const char *path, int error)
 {
     /* The original prints the exception, to standard output. */
     printf("[Errno %d] %s: '%s'\n", -error, strerror(-error), path);
@@ -292,7 +292,7 @@ static int run(struct formatter *f, const char *path)
     int r;
 
     if (access(path, R_OK) < 0) {
-        tell_unopened(path, -errno);
+        report_unopened(path, -errno);
         return EXIT_FAILURE;
     }
     r = xen_formats_read(&f->formats, path, &f->error);

@@ -89,7 +89,7 @@ const char *record_lost_text(uint64_t lost, bool is_open, char buf[static RECORD
     return buf;
 }
 
-void record_run_tell_length(const struct record_run *run, double seconds)
+void record_run_print_length(const struct record_run *run, double seconds)
 {
     cli_message("strata: %.1f seconds were recorded into %s", seconds, run->dir);
 }

@@ -59,7 +59,7 @@ static int64_t worst_error(const char *dir, const struct guest *guest)
     return worst;
 }
 
-bool record_kernel_tell(const char *dir, const struct guest *guest)
+bool record_kernel_print(const char *dir, const struct guest *guest)
 {
     const struct guest_progress *progress = &guest->progress;
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
@@ -90,11 +90,11 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     return lost == 0 && progress->gaps == 0 && !progress->full && !is_open;
 }
 
-void record_kernel_tell_problems(const struct guest *guest)
+void record_kernel_print_problems(const struct guest *guest)
 {
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     char missing[160];
-    /* record_kernel_tell() has printed it. */
+    /* record_kernel_print() has printed it. */
     bool is_told = guest_missing_pages(&guest->progress, missing, sizeof missing);
 
     for (unsigned i = 0; !guest_is_silent(guest) && i < boot->n_problems; i++)
@@ -136,10 +136,10 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     boot = &guest->boots[guest->n_boots - 1];
     /* What else was recorded has a line before this one. */
     if (recording_dir(run->recording) >= 0 && !record_run_has_others(run, item))
-        record_run_tell_length(run, (double)(boot->ended.monotonic_ns - boot->began.monotonic_ns) /
-                                        NSEC_PER_SEC);
-    is_whole = record_kernel_tell(run->dir, guest);
-    record_kernel_tell_problems(guest);
+        record_run_print_length(run, (double)(boot->ended.monotonic_ns - boot->began.monotonic_ns) /
+                                         NSEC_PER_SEC);
+    is_whole = record_kernel_print(run->dir, guest);
+    record_kernel_print_problems(guest);
     if (record_kernel_is_cut(guest))
         return EXIT_FAILURE;
     return is_whole || !run->plan->strict ? EXIT_SUCCESS : EXIT_LOSSES;

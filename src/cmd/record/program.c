@@ -19,12 +19,12 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
 
     cli_message("%s (process %" PRIu32 "): %" PRIu64 " events written to %s/%s", program->program,
                 program->pid, taken->events, run->dir, program->name);
-    drain_stats_tell_dropped(taken, "", " (STRATA_TRACE='ring=SIZE' makes them larger)");
-    drain_stats_tell_unwritten(taken);
-    drain_stats_tell_unreadable(taken);
+    drain_stats_report_dropped(taken, "", " (STRATA_TRACE='ring=SIZE' makes them larger)");
+    drain_stats_report_unwritten(taken);
+    drain_stats_report_unreadable(taken);
     if (program->error < 0)
         cli_error("%s (process %" PRIu32 "): %s", program->program, program->pid, program->what);
-    drain_stats_tell_kept(taken, program->rings);
+    drain_stats_report_kept(taken, program->rings);
     if (program->left && !taken->kept)
         cli_message("  its rings stay in %s", program->rings);
     return program->error < 0 || taken->unwritten              ? EXIT_FAILURE

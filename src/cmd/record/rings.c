@@ -18,11 +18,11 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 
     output_line(stdout, "%s (process %" PRIu32 "): %" PRIu64 " events written to %s",
                 program->program, program->pid, stats->events, program->trace);
-    drain_stats_tell_dropped(stats, " since it began", "");
-    drain_stats_tell_unwritten(stats);
-    drain_stats_tell_unreadable(stats);
+    drain_stats_report_dropped(stats, " since it began", "");
+    drain_stats_report_unwritten(stats);
+    drain_stats_report_unreadable(stats);
     snprintf(pid, sizeof pid, "%" PRIu32, program->pid);
-    drain_stats_tell_kept(stats, pid);
+    drain_stats_report_kept(stats, pid);
     if (stats->unwritten)
         return EXIT_FAILURE;
     return run->plan->strict && !drain_stats_is_whole(stats) ? EXIT_LOSSES : EXIT_SUCCESS;

@@ -97,10 +97,10 @@ const char *record_error_text(char *buf, size_t size, int64_t ns);
 #define RECORD_LOST_MAX 40
 const char *record_lost_text(uint64_t lost, bool is_open, char buf[static RECORD_LOST_MAX]);
 /* Prints for how long was recorded, and where. */
-void record_run_tell_length(const struct record_run *run, double seconds);
+void record_run_print_length(const struct record_run *run, double seconds);
 /* Prints what came of a kernel into DIR. Whether nothing was lost. */
-bool record_kernel_tell(const char *dir, const struct guest *guest);
+bool record_kernel_print(const char *dir, const struct guest *guest);
 /* … and what readers of the trace should know of it. */
-void record_kernel_tell_problems(const struct guest *guest);
+void record_kernel_print_problems(const struct guest *guest);
 /* Whether events came that could not be written, other than those after --max-size: the disk is full, for example. */
 bool record_kernel_is_cut(const struct guest *guest);

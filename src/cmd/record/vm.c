@@ -65,15 +65,15 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     qemu_recorder_sum_up(recorder, &summary);
     is_whole = summary.lost == 0 && !recorder->has_lost_uncounted;
     if (!record_run_is_void(run)) {
-        record_run_tell_length(run, summary.seconds);
+        record_run_print_length(run, summary.seconds);
         print_vmm(&vm->plan.probe, &summary);
     }
     if (guest)
-        is_whole &= record_kernel_tell(run->dir, guest);
+        is_whole &= record_kernel_print(run->dir, guest);
     for (unsigned i = 0; i < recorder->n_problems; i++)
         cli_message("  %s", recorder->problems[i]);
     if (guest)
-        record_kernel_tell_problems(guest);
+        record_kernel_print_problems(guest);
     if (summary.is_cut_off || summary.is_refused || summary.is_left_changed ||
         summary.is_agent_lost ||
         (guest && (guest_is_silent(guest) || record_kernel_is_cut(guest))) ||

@@ -66,7 +66,7 @@ static bool hear_first(struct ctf *c)
 
 static void forget_first(struct ctf *c)
 {
-    c->heard = (struct ctf_heard){0};
+    c->heard = (struct ctf_header_values){0};
     c->class = NULL;
     c->content = 0;
 }
@@ -74,7 +74,7 @@ static void forget_first(struct ctf *c)
 bool ctf_stream_identify(struct source *source, struct ctf_identity *ret)
 {
     struct ctf *c = container_of(source, struct ctf, source);
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     bool ok =
         hear_first(c) && (ctf_has(heard, CTF_ROLE_BEGIN) || ctf_has(heard, CTF_ROLE_SEQUENCE));
 
@@ -113,7 +113,7 @@ static int add_to_cpu(struct ctf *c, int32_t cpu)
 int ctf_stream_note_begin(struct source *source)
 {
     struct ctf *c = container_of(source, struct ctf, source);
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     bool has_cpu = hear_first(c);
     int r = has_cpu ? add_to_cpu(c, (int32_t)heard->values[CTF_ROLE_CPU]) : 0;
 
@@ -141,7 +141,7 @@ int ctf_stream_note_begin(struct source *source)
  * is cut. */
 static int64_t find_end_of_packets(struct ctf *c)
 {
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     struct error error = {0};
     int64_t end = TIME_UNKNOWN;
     uint64_t at = 0;
@@ -248,7 +248,7 @@ void ctf_files_done(struct ctf_files *files)
 
 bool ctf_has_restarted(const struct ctf *c)
 {
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     uint64_t number = heard->values[CTF_ROLE_SEQUENCE];
 
     return c->any && ctf_has(heard, CTF_ROLE_SEQUENCE) && heard->number_bits > 16 &&
@@ -259,7 +259,7 @@ bool ctf_has_restarted(const struct ctf *c)
 
 bool ctf_is_repeated(const struct ctf *c)
 {
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
 
     if (c->files.next == 0 || !c->any)
         return false;

@@ -10,14 +10,14 @@
 
 /* What the functions of the visitor work with. */
 struct hearing {
-    struct ctf_heard *heard;
+    struct ctf_header_values *heard;
     const struct ctf_cursor *cursor;
 };
 
 static void hear_time(const struct hearing *hearing, const struct ctf_type *type, uint64_t value)
 {
     unsigned bits = type->is_variable ? hearing->cursor->variable_bits : type->size;
-    struct ctf_heard *heard = hearing->heard;
+    struct ctf_header_values *heard = hearing->heard;
     uint64_t mask;
 
     if (bits >= 64) {
@@ -31,7 +31,7 @@ static void hear_time(const struct hearing *hearing, const struct ctf_type *type
 static int hear_number(void *arg, const struct ctf_member *member, uint64_t value)
 {
     const struct hearing *hearing = arg;
-    struct ctf_heard *heard = hearing->heard;
+    struct ctf_header_values *heard = hearing->heard;
 
     heard->values[member->role] = value;
     heard->has |= 1U << member->role;
@@ -46,7 +46,7 @@ static int hear_number(void *arg, const struct ctf_member *member, uint64_t valu
 
 static int hear_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
 {
-    struct ctf_heard *heard = ((const struct hearing *)arg)->heard;
+    struct ctf_header_values *heard = ((const struct hearing *)arg)->heard;
 
     if (member->role == CTF_ROLE_TASK_NAME) {
         heard->name = text;
@@ -57,7 +57,7 @@ static int hear_text(void *arg, const struct ctf_member *member, const char *tex
 
 static int hear_array(void *arg, const struct ctf_member *member, uint64_t n)
 {
-    struct ctf_heard *heard = ((const struct hearing *)arg)->heard;
+    struct ctf_header_values *heard = ((const struct hearing *)arg)->heard;
 
     if (member->role == CTF_ROLE_UUID && n == sizeof heard->uuid)
         heard->uuid_len = 0;
@@ -66,7 +66,7 @@ static int hear_array(void *arg, const struct ctf_member *member, uint64_t n)
 
 static int hear_element(void *arg, const struct ctf_member *member, uint64_t value)
 {
-    struct ctf_heard *heard = ((const struct hearing *)arg)->heard;
+    struct ctf_header_values *heard = ((const struct hearing *)arg)->heard;
 
     if (member->role == CTF_ROLE_UUID && heard->uuid_len < sizeof heard->uuid)
         heard->uuid[heard->uuid_len++] = (uint8_t)value;
@@ -163,7 +163,7 @@ static int choose_stream(struct ctf *c)
  * read, and a note says it. */
 static int check_uuid(struct ctf *c)
 {
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     struct ctf_trace *trace = c->trace;
 
     if (heard->uuid_len != sizeof heard->uuid || !trace->metadata.has_uuid ||
@@ -181,7 +181,7 @@ static int check_uuid(struct ctf *c)
 /* The sizes that the packet's header gives; POSITION is after the header. */
 static int check_sizes(struct ctf *c, uint64_t position)
 {
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     bool has_size = ctf_has(heard, CTF_ROLE_PACKET_SIZE);
     bool has_content = ctf_has(heard, CTF_ROLE_CONTENT_SIZE);
 
@@ -225,7 +225,7 @@ static bool counter_goes_back(uint64_t count, uint64_t before, unsigned bits)
  * what it lost until then is not known. */
 static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 {
-    const struct ctf_heard *heard = &c->heard;
+    const struct ctf_header_values *heard = &c->heard;
     uint64_t number = heard->values[CTF_ROLE_SEQUENCE];
     uint64_t discarded = heard->values[CTF_ROLE_DISCARDED];
 
@@ -269,7 +269,7 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 /* 1: a packet's header was read; 0: not all of it is in the buffer. */
 int ctf_open_packet(struct ctf *c, unsigned *n)
 {
-    struct ctf_heard *heard = &c->heard;
+    struct ctf_header_values *heard = &c->heard;
     struct ctf_cursor cursor;
     uint64_t begin;
     int r;

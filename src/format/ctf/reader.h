@@ -84,7 +84,7 @@ struct ctf_trace {
 };
 
 /* What headers and contexts say. */
-struct ctf_heard {
+struct ctf_header_values {
     uint64_t values[CTF_ROLES];
     uint32_t has; /* a bit for each role */
     uint8_t uuid[16];
@@ -128,7 +128,7 @@ struct ctf {
     int32_t tid;
     int32_t cpu;
     /* From packet to packet. */
-    struct ctf_heard heard;
+    struct ctf_header_values heard;
     bool any;
     bool has_events; /* in its packets so far, but for repeated ones */
     bool has_gap, has_held;
@@ -182,7 +182,7 @@ static inline int64_t ctf_to_ns(const struct ctf_trace *trace, uint64_t ticks)
     return (int64_t)((uint64_t)trace->base_ns + (since < 0 ? -ns : ns));
 }
 
-static inline bool ctf_has(const struct ctf_heard *heard, enum ctf_role role)
+static inline bool ctf_has(const struct ctf_header_values *heard, enum ctf_role role)
 {
     return heard->has >> role & 1;
 }

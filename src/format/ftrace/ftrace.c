@@ -8,7 +8,7 @@
 #include "base/reopen_cache.h"
 #include "event/kernel.h"
 #include "format/ftrace/clock.h"
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 #include "format/ftrace/tree.h"
 
 #define SMALL_TEXT_MAX ((size_t)4 * 1024 * 1024)
@@ -273,10 +273,10 @@ static uint64_t find_begin(struct raw_feed *const *feeds, unsigned n,
     return first == UINT64_MAX ? 0 : first;
 }
 
-static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
-                        struct catalogue *catalogue, const struct reader_options *options,
-                        const struct ftrace_layout *layout, struct raw_feed *const *feeds,
-                        struct ftrace_capture **ret_capture, struct error *error)
+static int make_instance(const struct ftrace_files *files, const char *name, enum layer layer,
+                         struct catalogue *catalogue, const struct reader_options *options,
+                         const struct ftrace_layout *layout, struct raw_feed *const *feeds,
+                         struct ftrace_instance **ret_instance, struct error *error)
 {
     struct kernel_facts facts = {
         .swap = layout->swap, .big_endian = layout->big_endian, .long_size = layout->long_size};
@@ -323,10 +323,10 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         kernel_events_unref(events);
         return error_set(error, -ENOMEM, name, "out of memory");
     }
-    r = ftrace_capture_new(catalogue, &origin, events, layout, options->keep_going, ret_capture);
+    r = ftrace_instance_new(catalogue, &origin, events, layout, options->keep_going, ret_instance);
     if (r < 0)
         return error_set(error, r, name, "out of memory");
-    (*ret_capture)->begin = find_begin(feeds, files->n_raws, layout);
+    (*ret_instance)->begin = find_begin(feeds, files->n_raws, layout);
     return 0;
 }
 
@@ -335,7 +335,7 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
                 struct source ***ret_sources, unsigned *ret_n, struct error *error)
 {
     unsigned n = files->n_raws, n_feeds = 0, n_sources = 0;
-    struct ftrace_capture *capture = NULL;
+    struct ftrace_instance *instance = NULL;
     _cleanup_free_ struct raw_feed **feeds = calloc(MAX(n, 1u), sizeof(struct raw_feed *));
     _cleanup_free_ struct source **sources = calloc(MAX(n, 1u), sizeof(struct source *));
     struct ftrace_layout layout;
@@ -355,9 +355,9 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         if (feeds[i])
             feeds[i]->layout = layout;
     if (r == 0)
-        r = make_capture(files, name, layer, catalogue, options, &layout, feeds, &capture, error);
+        r = make_instance(files, name, layer, catalogue, options, &layout, feeds, &instance, error);
     for (; r == 0 && n_sources < n; n_sources++) {
-        r = ftrace_cpu_open(capture, files->raws[n_sources].cpu, &TAKE_PTR(feeds[n_sources])->feed,
+        r = ftrace_cpu_open(instance, files->raws[n_sources].cpu, &TAKE_PTR(feeds[n_sources])->feed,
                             &sources[n_sources]);
         if (r < 0) {
             error_set(error, r, name, "out of memory");
@@ -365,10 +365,10 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         }
     }
     if (r == 0)
-        capture->tells_outlier = !files->is_bounded;
+        instance->reports_outlier = !files->is_bounded;
     if (r == 0 && files->may_be_cut)
-        ftrace_capture_judge_ends(capture);
-    ftrace_capture_unref(capture);
+        ftrace_instance_judge_ends(instance);
+    ftrace_instance_unref(instance);
     if (r < 0) {
         while (n_sources > 0)
             source_free(sources[--n_sources]);

@@ -41,7 +41,7 @@ struct ftrace_files {
     bool is_recorded;
     /* It stated when it ended, by the host's clock, so that a time far after that is found otherwise. */
     bool is_bounded;
-    /* Its recorder did not state how long they are: some may be cut where a page ends (ftrace_capture_judge_ends()). */
+    /* Its recorder did not state how long they are: some may be cut where a page ends (ftrace_instance_judge_ends()). */
     bool may_be_cut;
     /* Of the tree's events (base/reopen_cache.h); must outlive the sources; NULL: none. */
     struct reopen_cache *cache;

@@ -6,7 +6,7 @@
 
 #include "base/macro.h"
 #include "format/ftrace/clock.h"
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 #include "format/ftrace/live_files.h"
 #include "schema/kernel/format.h"
 
@@ -44,8 +44,8 @@ struct ftrace_live {
     enum layer layer;
     uint64_t hz;
     struct live_files *files;     /* borrowed once `events` has them */
-    struct kernel_events *events; /* borrowed from `capture` */
-    struct ftrace_capture *capture;
+    struct kernel_events *events; /* borrowed from `instance` */
+    struct ftrace_instance *instance;
     struct ftrace_layout layout;
     struct origin *origin;
     struct live_cpu *cpus[FTRACE_LIVE_CPUS_MAX];
@@ -129,8 +129,8 @@ struct ftrace_live *ftrace_live_free(struct ftrace_live *live)
         return NULL;
     for (unsigned i = 0; i < FTRACE_LIVE_CPUS_MAX; i++)
         free_cpu(live->cpus[i]);
-    if (live->capture)
-        ftrace_capture_unref(live->capture);
+    if (live->instance)
+        ftrace_instance_unref(live->instance);
     else if (live->files)
         live->files->formats.free(&live->files->formats);
     free(live->name);
@@ -216,13 +216,13 @@ static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, s
         kernel_events_unref(events);
         return r;
     }
-    r = ftrace_capture_new(live->catalogue, &origin, events, &live->layout, true, &live->capture);
+    r = ftrace_instance_new(live->catalogue, &origin, events, &live->layout, true, &live->instance);
     if (r < 0) {
         live->files = NULL;
         return r;
     }
     live->events = events;
-    live->origin = (struct origin *)(uintptr_t)live->capture->origin;
+    live->origin = (struct origin *)(uintptr_t)live->instance->origin;
     return 0;
 }
 
@@ -305,7 +305,7 @@ static int get_cpu(struct ftrace_live *live, uint32_t number, struct live_cpu **
         cpu->number = number;
         cpu->feed =
             (struct page_feed){.next = feed_next, .free = feed_free, .path = live->origin->path};
-        r = ftrace_cpu_open(live->capture, (int)number, &cpu->feed, &cpu->source);
+        r = ftrace_cpu_open(live->instance, (int)number, &cpu->feed, &cpu->source);
         if (r < 0) {
             free(cpu);
             return r;
@@ -405,9 +405,9 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, c
         return error_set(error, -EBADMSG, live->name, "no CPU %" PRIu32, cpu);
     if (!live->files)
         return error_set(error, -EBADMSG, live->name, "its pages cannot be read");
-    if (!live->capture && size == 0)
+    if (!live->instance && size == 0)
         return 0;
-    if (!live->capture) {
+    if (!live->instance) {
         r = open_it(live, p, size, error);
         if (r < 0)
             return r;
@@ -422,7 +422,7 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, c
 void ftrace_live_end(struct ftrace_live *live)
 {
     live->ended = true;
-    for (unsigned i = 0; live->capture && i < FTRACE_LIVE_CPUS_MAX; i++) {
+    for (unsigned i = 0; live->instance && i < FTRACE_LIVE_CPUS_MAX; i++) {
         struct live_cpu *cpu = live->cpus[i];
 
         if (!cpu)

@@ -324,7 +324,7 @@ static const char *perf_hint(const struct source *source)
             "events with a time far from those around them are damaged and count as lost (%" PRIu64
             ")",
             perf->n_stray);
-    if (cpu_ends_tell_outlier(&perf->ends, &perf->origin->kernel.origin.clock, text, sizeof text))
+    if (cpu_ends_report_outlier(&perf->ends, &perf->origin->kernel.origin.clock, text, sizeof text))
         say(perf, "%s", text);
     if (perf->no_times)
         say(perf, "samples have no times: perf record ran with --no-timestamp");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 #include "format/trace_dat/file.h"
 
 /* The pages of one CPU of a trace.dat: PAGE_SIZE bytes each, through a buffer of about BUFFER_SIZE. Holds

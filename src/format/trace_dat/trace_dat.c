@@ -9,7 +9,7 @@
 #include "base/reopen_cache.h"
 #include "event/origin_flags.h"
 #include "format/ftrace/clock.h"
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 #include "format/trace_dat/cpustat.h"
 #include "format/trace_dat/events.h"
 #include "format/trace_dat/feed.h"
@@ -81,7 +81,7 @@ static int compare_once(struct opening *o, const struct dat_buffer *buffer,
 
 /* Finds what CPU of BUFFER lacks. */
 static int find_lack(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
-                     const struct ftrace_layout *layout, struct ftrace_capture *capture,
+                     const struct ftrace_layout *layout, struct ftrace_instance *instance,
                      struct dat_lack *ret)
 {
     int r;
@@ -94,15 +94,16 @@ static int find_lack(struct opening *o, const struct dat_buffer *buffer, const s
         return error_set(o->error, r, o->name, "out of memory");
     if (ret->events > 0) {
         cpu_set_add(o->lacking, (uint32_t)cpu->cpu);
-        capture->origin->is_cut = true;
-        capture->origin->lost_uncounted |= !ret->is_exact;
+        instance->origin->is_cut = true;
+        instance->origin->lost_uncounted |= !ret->is_exact;
     }
     return 0;
 }
 
 /* One without pages is one that lost them. */
 static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
-                    uint32_t page_size, const struct dat_lack *lack, struct ftrace_capture *capture)
+                    uint32_t page_size, const struct dat_lack *lack,
+                    struct ftrace_instance *instance)
 {
     struct page_feed *feed;
     int r = dat_feed_new(o->file, buffer, cpu, page_size, o->buffer_size, &feed);
@@ -115,7 +116,7 @@ static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const st
         feed->second_begin = lack->second_begin;
         feed->inner_end = lack->inner_end;
         feed->begins_after_loss = lack->begins_after_loss;
-        r = ftrace_cpu_open(capture, cpu->cpu, feed, &o->sources[o->n_sources]);
+        r = ftrace_cpu_open(instance, cpu->cpu, feed, &o->sources[o->n_sources]);
     }
     if (r < 0)
         return error_set(o->error, r, o->name, "out of memory");
@@ -137,7 +138,7 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     struct origin origin = {
         .format = "trace.dat", .n_cpus = buffer->n_cpus, .clock = buffer->clock};
     const struct ftrace_times *times = &o->file->times;
-    struct ftrace_capture *capture;
+    struct ftrace_instance *instance;
     bool are_counted = true;
     char path[512];
     int r = 0;
@@ -155,29 +156,29 @@ static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
     if (buffer->page_size > layout.data + 8 && buffer->page_size <= FTRACE_PAGE_MAX)
         layout.size = buffer->page_size;
 
-    r = ftrace_capture_new(o->catalogue, &origin, kernel_events_ref(o->events), &layout,
-                           o->options->keep_going, &capture);
+    r = ftrace_instance_new(o->catalogue, &origin, kernel_events_ref(o->events), &layout,
+                            o->options->keep_going, &instance);
     if (r < 0)
         return error_set(o->error, r, o->name, "out of memory");
     if (ftrace_times_change(times))
-        ftrace_capture_set_times(capture, times);
+        ftrace_instance_set_times(instance, times);
     for (unsigned i = 0; i < buffer->n_cpus && r == 0; i++) {
         struct dat_lack lack;
 
-        r = find_lack(o, buffer, &buffer->cpus[i], &layout, capture, &lack);
+        r = find_lack(o, buffer, &buffer->cpus[i], &layout, instance, &lack);
         are_counted &= lack.is_counted || buffer->cpus[i].size == 0;
         if (r == 0 && (buffer->cpus[i].size > 0 || lack.events > 0))
-            r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, &lack, capture);
+            r = open_cpu(o, buffer, &buffer->cpus[i], layout.size, &lack, instance);
     }
     for (uint32_t cpu = o->lost ? cpu_set_next(o->lost, 0) : CPU_SET_MAX;
          cpu < CPU_SET_MAX && r == 0; cpu = cpu_set_next(o->lost, cpu + 1))
         if (!has_pages(buffer, (int)cpu) && !(o->lacking && cpu_set_has(o->lacking, cpu)))
             r = open_cpu(o, buffer, &(struct dat_cpu){.cpu = (int)cpu}, layout.size,
-                         &(struct dat_lack){0}, capture);
-    capture->tells_outlier = true;
+                         &(struct dat_lack){0}, instance);
+    instance->reports_outlier = true;
     if (r == 0 && o->may_be_cut && !are_counted)
-        ftrace_capture_judge_ends(capture);
-    ftrace_capture_unref(capture);
+        ftrace_instance_judge_ends(instance);
+    ftrace_instance_unref(instance);
     return r;
 }
 

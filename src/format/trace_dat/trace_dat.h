@@ -56,7 +56,7 @@ bool trace_dat_is(const uint8_t *head, size_t size);
 
 /* A source per CPU and buffer that has pages, and per buffer an origin of its own, of LAYER and with the path NAME (of a further buffer
  * "NAME:BUFFER"). The CPUs in LOST (NULL: none) that have no pages have a source, too: what they did is unknown. MAY_BE_CUT: where the
- * file does not count the events of its CPUs, their ends are judged (ftrace_capture_judge_ends()). RET_LACKING
+ * file does not count the events of its CPUs, their ends are judged (ftrace_instance_judge_ends()). RET_LACKING
  * (NULL: this is not looked for, which reads all pages): the CPUs that have fewer events than the file says that there were; their
  * origins are cut. Times are nanoseconds if the file says how to make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
 int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,

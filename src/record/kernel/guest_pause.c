@@ -278,7 +278,7 @@ void guest_pause_end(struct guest *guest)
 
 /* ---- What the monitor reports ---- */
 
-static void tell_child(struct guest *guest, enum guest_packet_kind kind)
+static void send_child(struct guest *guest, enum guest_packet_kind kind)
 {
     const struct guest_packet_head head = {.kind = kind};
 
@@ -291,7 +291,7 @@ void guest_agent_closed(struct guest *guest)
 {
     if (guest->was_running && !guest->closed_at)
         guest->closed_at = clock_ns(CLOCK_MONOTONIC);
-    tell_child(guest, PACKET_AGENT_CLOSED);
+    send_child(guest, PACKET_AGENT_CLOSED);
 }
 
 void guest_machine_stopped(struct guest *guest, uint64_t ns)
@@ -304,7 +304,7 @@ void guest_machine_stopped(struct guest *guest, uint64_t ns)
         pauses->are_more = true;
     }
     pauses->items[pauses->n++] = (struct guest_pause){.stopped = ns};
-    tell_child(guest, PACKET_PAUSE);
+    send_child(guest, PACKET_PAUSE);
 }
 
 void guest_machine_resumed(struct guest *guest, uint64_t ns)
@@ -317,7 +317,7 @@ void guest_machine_resumed(struct guest *guest, uint64_t ns)
         pause->resumed = MAX(ns, pause->stopped);
         pause->stopped = MIN(ns, pause->stopped);
     }
-    tell_child(guest, PACKET_CONTINUE);
+    send_child(guest, PACKET_CONTINUE);
 }
 
 bool guest_is_paused(const struct guest *guest)

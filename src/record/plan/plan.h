@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <sys/types.h>
 
-#include "analysis/needs.h"
+#include "analysis/required_events.h"
 #include "base/arena.h"
 #include "base/strings.h"
 #include "base/text.h"

@@ -272,7 +272,7 @@ static bool is_to_end(const struct qemu_recorder *self, uint64_t now)
 }
 
 /* QEMU itself, and nothing that was started to start it. */
-static void tell_again(struct qemu_recorder *self, uint64_t now)
+static void report_again(struct qemu_recorder *self, uint64_t now)
 {
     const struct qemu_recorder_settings *settings = &self->settings;
 
@@ -293,7 +293,7 @@ bool qemu_stop_step(struct qemu_recorder *self, uint64_t now)
         self->remind_at = now + REMIND_NS;
     }
     if (now >= self->again_at)
-        tell_again(self, now);
+        report_again(self, now);
     if (now >= self->remind_at) {
         self->remind_at = UINT64_MAX;
         recorder_report(&self->recorder,

@@ -236,7 +236,7 @@ static int next_packet(struct ring *ring, enum drain_mode how, struct ring_packe
 }
 
 /* Writes, as a packet without events, the losses that are in no packet. */
-static int tell_losses(struct ring_drain *taker, struct ring *ring)
+static int print_losses(struct ring_drain *taker, struct ring *ring)
 {
     const struct ring_map *map = ring->map;
     uint64_t discarded = ring_discarded(map);
@@ -280,11 +280,11 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
     full = (double)(ring->reader.position - started) / (double)ring->reader.size;
     if (!ring->reader.overwrite && full > taker->fullest)
         taker->fullest = full;
-    return how >= DRAIN_SAVE ? tell_losses(taker, ring) : 0;
+    return how >= DRAIN_SAVE ? print_losses(taker, ring) : 0;
 }
 
 /* Writes how many events of threads that got no ring were lost, after all others. */
-static int tell_no_ring(struct ring_drain *taker, struct error *error)
+static int report_no_ring(struct ring_drain *taker, struct error *error)
 {
     const struct process *process = taker->process;
     uint64_t lost = __atomic_load_n(&process->file->no_ring, __ATOMIC_RELAXED);
@@ -354,7 +354,7 @@ int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error 
     }
     if (!taker->native || how < DRAIN_ALL)
         return 0;
-    r = tell_no_ring(taker, error);
+    r = report_no_ring(taker, error);
     return r < 0 ? r : native_sync(taker->native, error);
 }
 

@@ -15,7 +15,7 @@
 #include "base/saturate.h"
 #include "base/sparse.h"
 #include "base/wide.h"
-#include "runtime/sinks/pieces.h"
+#include "runtime/sinks/iovec_advance.h"
 #include "runtime/uuid.h"
 
 #define METADATA_MAX (256U << 20)
@@ -406,7 +406,7 @@ static int write_pieces(int fd, struct iovec *pieces, unsigned n, uint64_t offse
             return -errno;
         }
         offset += (uint64_t)some;
-        n = pieces_skip(&pieces, n, (size_t)some);
+        n = iovec_advance(&pieces, n, (size_t)some);
     }
     return 0;
 }

@@ -14,7 +14,6 @@
 #include "runtime/control/event_rules.h"
 #include "runtime/control/pattern.h"
 #include "runtime/control/snapshot.h"
-#include "runtime/counts.h"
 #include "runtime/events.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
@@ -25,6 +24,7 @@
 #include "runtime/ring/ring.h"
 #include "runtime/ring/ring_drops.h"
 #include "runtime/sinks/output.h"
+#include "runtime/trace_counts.h"
 #include "runtime/writer.h"
 
 /* ---- What was said so far ---- */

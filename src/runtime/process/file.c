@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/macro.h"
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
 
 #define LINKS_MAX 40
 #define TRIES 8 /* when another process makes and removes the same name */
@@ -104,7 +104,7 @@ static int change_to(struct walk *walk, int directory)
 /* The rest of the path begins with the target of LINK from now on. */
 static int follow(struct walk *walk, int link, const struct stat *st)
 {
-    char *target = scratch_take();
+    char *target = scratch_buffer_get();
     size_t rest = strlen(walk->at) + 1;
     ssize_t len;
     int r = 0;
@@ -120,12 +120,12 @@ static int follow(struct walk *walk, int link, const struct stat *st)
     else if ((size_t)len + 1 + rest > SCRATCH_SIZE)
         r = -ENAMETOOLONG;
     if (r < 0) {
-        scratch_give(target);
+        scratch_buffer_put(target);
         return r;
     }
     target[len] = '/';
     memcpy(target + len + 1, walk->at, rest);
-    scratch_give(walk->path);
+    scratch_buffer_put(walk->path);
     walk->path = walk->at = target;
     return *target == '/' ? change_to(walk, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : 0;
 }
@@ -147,7 +147,7 @@ static void walk_done(struct walk *walk)
 {
     if (walk->directory >= 0)
         close(walk->directory);
-    scratch_give(walk->path);
+    scratch_buffer_put(walk->path);
 }
 
 /* Goes to the directory that PATH is in. *RET_NAME, in the walk's memory, is the last component. */
@@ -161,7 +161,7 @@ static int walk_to_parent(struct walk *walk, const char *path, const char **ret_
         len--;
     if (len == 0 || len >= SCRATCH_SIZE)
         return len ? -ENAMETOOLONG : -ENOENT;
-    walk->path = walk->at = scratch_take();
+    walk->path = walk->at = scratch_buffer_get();
     if (!walk->path)
         return -ENOMEM;
     memcpy(walk->path, path, len);

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "runtime/clock.h"
-#include "runtime/counts.h"
 #include "runtime/macro.h"
 #include "runtime/process/text_file.h"
 #include "runtime/process/thread_number.h"
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
+#include "runtime/trace_counts.h"
 #include "strata/trace.h"
 
 _Static_assert(SCRATCH_SIZE >= STRATA_LOG_MAX, "a line is made in scratch memory");
@@ -194,7 +194,7 @@ static void report_lost_lines(void)
 void strata_log(const char *format, ...)
 {
     int saved_errno = errno;
-    char *text = scratch_take();
+    char *text = scratch_buffer_get();
     struct line line = {text, text + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
     va_list args;
 
@@ -214,7 +214,7 @@ void strata_log(const char *format, ...)
     line_close(&line);
     if (!count_line(write_line(text, &line), &line, text))
         atomic_fetch_add(&unreported, 1);
-    scratch_give(text);
+    scratch_buffer_put(text);
     errno = saved_errno;
 }
 
@@ -270,7 +270,7 @@ ssize_t ftrace_write(const char *text, size_t len)
 void strata_ftrace(const char *format, ...)
 {
     int saved_errno = errno;
-    char *text = scratch_take();
+    char *text = scratch_buffer_get();
     struct line line = {text, text + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
     va_list args;
 
@@ -283,6 +283,6 @@ void strata_ftrace(const char *format, ...)
     va_end(args);
     line_close(&line);
     count_line(ftrace_write(text, (size_t)(line.at - text)), &line, text);
-    scratch_give(text);
+    scratch_buffer_put(text);
     errno = saved_errno;
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
 
 void proc_read(const char *path, char *buf, size_t size)
 {
@@ -50,10 +50,10 @@ static uint64_t start_in(const char *at)
 
 uint64_t proc_start_time(void)
 {
-    char *buf = scratch_take(); /* as it is asked for by a thread's first event */
+    char *buf = scratch_buffer_get(); /* as it is asked for by a thread's first event */
     uint64_t n = buf ? start_in(read_stat(buf, SCRATCH_SIZE)) : 0;
 
-    scratch_give(buf);
+    scratch_buffer_put(buf);
     return n;
 }
 

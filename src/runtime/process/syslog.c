@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/counts.h"
 #include "runtime/format.h"
 #include "runtime/process/descriptor.h"
 #include "runtime/process/log.h"
 #include "runtime/process/program.h"
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
+#include "runtime/trace_counts.h"
 #include "strata/trace.h"
 
 /* Not syslog(3): its ident, options and facility are the program's to choose, for its own messages. */
@@ -132,7 +132,7 @@ static int send_pieces(const struct iovec *pieces, unsigned n)
 
 int syslog_send(const char *text, size_t len)
 {
-    char *head = scratch_take();
+    char *head = scratch_buffer_get();
     struct line line = {head, head + SCRATCH_SIZE, false};
     struct iovec pieces[3];
     int r;
@@ -153,7 +153,7 @@ int syslog_send(const char *text, size_t len)
             r = send_pieces(pieces, log_socket.stream ? 3 : 2);
     }
     pthread_mutex_unlock(&log_socket.lock);
-    scratch_give(head);
+    scratch_buffer_put(head);
     return r;
 }
 
@@ -170,7 +170,7 @@ void syslog_wait(unsigned ms)
 void strata_syslog(const char *format, ...)
 {
     int saved_errno = errno;
-    char *text = scratch_take();
+    char *text = scratch_buffer_get();
     struct line line = {text, text + STRATA_LOG_MAX, false};
     va_list args;
 
@@ -183,6 +183,6 @@ void strata_syslog(const char *format, ...)
     va_end(args);
     if (syslog_send(text, (size_t)(line.at - text)) < 0)
         COUNT(lines_lost, 1);
-    scratch_give(text);
+    scratch_buffer_put(text);
     errno = saved_errno;
 }

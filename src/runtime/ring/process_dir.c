@@ -23,12 +23,12 @@
 #include "runtime/process/program.h"
 #include "runtime/process/thread_number.h"
 #include "runtime/ring/class_dump.h"
-#include "runtime/ring/pages.h"
 #include "runtime/ring/process_file.h"
+#include "runtime/ring/reserve_memory.h"
 #include "runtime/ring/ring_drops.h"
 #include "runtime/ring/ring_pool.h"
 #include "runtime/ring/rings_parent.h"
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -167,7 +167,7 @@ static int map_process_file(int dir, struct place *at)
     if (fd < 0)
         return -errno;
     length = sizeof(struct process_file) + described + SLACK;
-    r = file_take_space(fd, length, length);
+    r = reserve_file_space(fd, length, length);
     if (r >= 0) {
         /* All that it may ever have is mapped now, and space taken for it when it is needed. */
         file = mmap(NULL, sizeof(struct process_file) + DESCRIPTIONS_MAX, PROT_READ | PROT_WRITE,
@@ -220,7 +220,7 @@ static int make_pooled_place(struct place **ret)
     (void)class_dump_all(&described);
     size =
         MIN(sizeof(struct process_file) + described + SLACK, POOL_SLOT_SIZE) & ~(size_t)(PAGE - 1);
-    if (!pages_take_somehow(at->file, size)) {
+    if (!reserve_pages_by_touch(at->file, size)) {
         ring_pool_give_back(slot);
         munmap(at, sizeof(*at));
         return -ENOSPC;
@@ -340,7 +340,7 @@ _Static_assert(PATH_SIZE <= SCRATCH_SIZE, "a path is made in scratch memory");
 /* The path of a file in the directory, in scratch memory: the stack may be small. NULL: no memory. */
 static char *take_path(const struct place *at, const char *name, int number)
 {
-    char *path = scratch_take();
+    char *path = scratch_buffer_get();
     struct line line = {path, path + PATH_SIZE - 1, false};
 
     if (!path)
@@ -361,14 +361,14 @@ static void remove_file(const struct place *at, const char *name, int number)
 
     if (path)
         (void)unlink(path);
-    scratch_give(path);
+    scratch_buffer_put(path);
 }
 
 static int grow_pooled(struct place *at, uint64_t described)
 {
     uint64_t size = (sizeof(struct process_file) + described + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 
-    if (size > POOL_SLOT_SIZE || !pages_take_somehow(at->file, (size_t)size))
+    if (size > POOL_SLOT_SIZE || !reserve_pages_by_touch(at->file, (size_t)size))
         return -ENOSPC;
     atomic_store(&at->allocated, size - sizeof(struct process_file));
     return 0;
@@ -385,11 +385,11 @@ static int grow(struct place *at, uint64_t described)
         return -ENOMEM;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     r = fd < 0 ? -errno : 0;
-    scratch_give(path);
+    scratch_buffer_put(path);
     if (r < 0)
         return r;
-    r = file_take_space(fd, sizeof(struct process_file) + described + SLACK,
-                        sizeof(struct process_file) + described + SLACK);
+    r = reserve_file_space(fd, sizeof(struct process_file) + described + SLACK,
+                           sizeof(struct process_file) + described + SLACK);
     close(fd);
     if (r >= 0)
         atomic_store(&at->allocated, described + SLACK);
@@ -537,12 +537,12 @@ static int make_named(uint64_t length, uint64_t first, uint32_t number)
         return -ENOMEM;
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     r = fd < 0 ? -errno : 0;
-    scratch_give(path);
+    scratch_buffer_put(path);
     if (r < 0)
         return r;
     r = rings_parent_leaves_space(setup.parent, fd, length);
     if (r >= 0)
-        r = file_take_space(fd, length, first);
+        r = reserve_file_space(fd, length, first);
     if (r < 0) {
         remove_file(at, RING_FILE_PREFIX, (int)number);
         close(fd);
@@ -563,7 +563,7 @@ static void *map_named(size_t length, size_t first, uint32_t number, int *ret_er
     }
     bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (bytes != MAP_FAILED && pages_take_somehow(bytes, first))
+    if (bytes != MAP_FAILED && reserve_pages_by_touch(bytes, first))
         return bytes;
     *ret_error = -ENOMEM;
     if (bytes != MAP_FAILED)
@@ -588,7 +588,7 @@ static void *map_pooled(size_t length, size_t first, uint32_t number)
     bytes = ring_pool_take(number, &slot);
     if (!bytes)
         return NULL;
-    if (!pages_take_somehow(bytes, first)) {
+    if (!reserve_pages_by_touch(bytes, first)) {
         ring_pool_give_back(slot);
         return NULL;
     }
@@ -603,7 +603,7 @@ static void *map_anonymous(size_t length, size_t first)
 
     if (bytes == MAP_FAILED)
         return NULL;
-    if (!pages_take_somehow(bytes, first)) {
+    if (!reserve_pages_by_touch(bytes, first)) {
         munmap(bytes, length);
         return NULL;
     }
@@ -615,7 +615,7 @@ void *dir_map_ring(size_t length, size_t first, uint32_t number, bool is_read_he
 {
     void *bytes = NULL;
 
-    *ret_all = !pages_can_take();
+    *ret_all = !reserve_is_supported();
     if (*ret_all)
         first = length;
     if (!setup.unnamed && !setup.ended) {

@@ -19,7 +19,7 @@ int process_dir_setup(const char *parent, bool names);
  * pool (runtime/ring/pool_file.h); else anonymous memory, if IS_READ_HERE (this process reads the ring
  * itself) or this process writes its rings out, but not if SMALLER_WILL_DO: the caller tries again with a
  * smaller one. The first FIRST bytes are allocated; *RET_ALL: all are,
- * because the rest could not be allocated later (pages_take()). NULL: none of these is possible.
+ * because the rest could not be allocated later (reserve_pages()). NULL: none of these is possible.
  * Any context. */
 void *dir_map_ring(size_t length, size_t first, uint32_t number, bool is_read_here,
                    bool smaller_will_do, bool *ret_has_file, bool *ret_all);

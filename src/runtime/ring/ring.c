@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "runtime/process/proc_file.h"
-#include "runtime/ring/pages.h"
 #include "runtime/ring/process_dir.h"
+#include "runtime/ring/reserve_memory.h"
 #include "runtime/ring/ring_drops.h"
 #include "runtime/ring/ring_owner.h"
 #include "runtime/ring/ring_pool.h"
@@ -188,7 +188,7 @@ static unsigned sizes_to_try(struct size ret[3])
     if (!usual) {
         usual = RING_SIZE;
         /* A kernel that cannot take pages later takes all of them now. */
-        if (!setup.overwrite && pages_can_take())
+        if (!setup.overwrite && reserve_is_supported())
             ret[n++] = (struct size){RING_SIZE_FEW, setup.total / 4};
     }
     ret[n++] = (struct size){usual, setup.total};

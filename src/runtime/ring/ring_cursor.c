@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/counts.h"
 #include "runtime/macro.h"
+#include "runtime/trace_counts.h"
 
 #define TIME_MASK ((UINT64_C(1) << 48) - 1)
 

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/ring/pages.h"
 #include "runtime/ring/process_dir.h"
+#include "runtime/ring/reserve_memory.h"
 #include "runtime/ring/ring_owner.h"
 #include "runtime/ring/ring_pool.h"
 
@@ -44,7 +44,7 @@ static _cold_ bool take_pages(const struct strata_ring *ring, struct ring_map *m
 
     if (after > ring->mask + 1) /* the owner of the mapping is ill */
         return false;
-    if (ready < after && !pages_take(ring->data + ready, (size_t)(after - ready)))
+    if (ready < after && !reserve_pages(ring->data + ready, (size_t)(after - ready)))
         return false;
     map->ready = after == ring->mask + 1 ? UINT64_MAX : after;
     return true;

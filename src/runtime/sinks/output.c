@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/counts.h"
 #include "runtime/format.h"
 #include "runtime/macro.h"
 #include "runtime/process/file.h"
-#include "runtime/sinks/pieces.h"
+#include "runtime/sinks/iovec_advance.h"
+#include "runtime/trace_counts.h"
 
 #define PIECES_MAX 64
 
@@ -155,7 +155,7 @@ static size_t write_pieces(struct output *output, struct iovec *pieces, unsigned
         since = 0;
         output->stalled = false;
         written += (size_t)some;
-        n = pieces_skip(&pieces, n, (size_t)some);
+        n = iovec_advance(&pieces, n, (size_t)some);
     }
     return written;
 }

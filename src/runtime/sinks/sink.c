@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/sinks/drain_pass.h"
 #include "runtime/sinks/output.h"
-#include "runtime/sinks/pass.h"
 
 char *sink_plan_path(const struct trace_sink *sink)
 {

@@ -15,11 +15,11 @@
 #include "runtime/process/file.h"
 #include "runtime/process/proc_file.h"
 #include "runtime/ring/ring_cursor.h"
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
 #include "runtime/sinks/ctf_metadata.h"
 #include "runtime/sinks/ctf_process.h"
+#include "runtime/sinks/drain_pass.h"
 #include "runtime/sinks/output.h"
-#include "runtime/sinks/pass.h"
 
 /* The native trace: a directory with
  *
@@ -144,7 +144,7 @@ static bool is_written(int directory)
     static const char mark[] = "\n    vpid = ";
     int fd = openat(directory, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     uint64_t began = 0, age = 0;
-    char *text = scratch_take();
+    char *text = scratch_buffer_get();
     ssize_t len = fd >= 0 && text ? read(fd, text, SCRATCH_SIZE - 1) : -1;
     struct stat st;
 
@@ -163,7 +163,7 @@ static bool is_written(int directory)
     if (fd >= 0)
         close(fd);
     if (text)
-        scratch_give(text);
+        scratch_buffer_put(text);
     return began > 0 && began + age < trace_clock_ns(CLOCK_BOOTTIME);
 }
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "runtime/macro.h"
+#include "runtime/sinks/drain_pass.h"
 #include "runtime/sinks/output.h"
-#include "runtime/sinks/pass.h"
 
 /* QEMU's simpletrace, version 4, in the machine's byte order:
  *

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/counts.h"
 #include "runtime/macro.h"
 #include "runtime/process/log.h"
 #include "runtime/process/syslog.h"
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
+#include "runtime/sinks/drain_pass.h"
 #include "runtime/sinks/output.h"
-#include "runtime/sinks/pass.h"
+#include "runtime/trace_counts.h"
 #include "strata/trace.h"
 
 /* The sinks that write text from the rings' records: what the backends log, syslog and ftrace write at
@@ -250,7 +250,7 @@ static int open_syslog(struct trace_sink *sink)
 static uint64_t syslog_records(struct trace_sink *sink, const struct record *records, unsigned n)
 {
     static bool stalled; /* the system's log takes nothing any more */
-    char *text = scratch_take();
+    char *text = scratch_buffer_get();
     uint64_t lost = 0;
 
     (void)sink;
@@ -270,7 +270,7 @@ static uint64_t syslog_records(struct trace_sink *sink, const struct record *rec
         else
             stalled = false;
     }
-    scratch_give(text);
+    scratch_buffer_put(text);
     return lost;
 }
 

@@ -321,7 +321,7 @@ void kernel_events_forget_tasks(struct kernel_events *events)
     memset(events->recent, 0, sizeof events->recent);
 }
 
-void kernel_events_look_earlier(struct kernel_events *events, struct kernel_earlier *earlier)
+void kernel_events_begin_lookback(struct kernel_events *events, struct kernel_earlier *earlier)
 {
     for (const struct kernel_earlier *e = events->earlier; e; e = e->next)
         if (e == earlier)
@@ -330,7 +330,7 @@ void kernel_events_look_earlier(struct kernel_events *events, struct kernel_earl
     events->earlier = earlier;
 }
 
-void kernel_events_look_no_earlier(struct kernel_events *events, struct kernel_earlier *earlier)
+void kernel_events_end_lookback(struct kernel_events *events, struct kernel_earlier *earlier)
 {
     for (struct kernel_earlier **e = &events->earlier; *e; e = &(*e)->next)
         if (*e == earlier) {

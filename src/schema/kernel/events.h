@@ -118,8 +118,8 @@ struct kernel_earlier {
  * nothing else. */
 void kernel_events_forget_tasks(struct kernel_events *events);
 /* EARLIER is asked from now on, if it is not yet; and no more. */
-void kernel_events_look_earlier(struct kernel_events *events, struct kernel_earlier *earlier);
-void kernel_events_look_no_earlier(struct kernel_events *events, struct kernel_earlier *earlier);
+void kernel_events_begin_lookback(struct kernel_events *events, struct kernel_earlier *earlier);
+void kernel_events_end_lookback(struct kernel_events *events, struct kernel_earlier *earlier);
 
 /* The name of a task; "<idle>" for 0; NULL: not known. */
 const char *kernel_events_task(struct kernel_events *events, int32_t pid);

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 
 #define TSP_ITEMS_MAX 4096
 #define TSP_TIMES_MAX 65536

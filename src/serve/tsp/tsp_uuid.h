@@ -3,7 +3,7 @@
 
 /* UUIDs of what is served. */
 
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 
 /* The same at each start with the same paths. */
 void tsp_uuid_experiment(const struct server *server, char ret[TSP_UUID_SIZE]);

@@ -13,7 +13,7 @@ static const struct origin guest = {.layer = LAYER_GUEST};
 static struct state_interval of_cpu(const struct origin *origin, enum state state, int64_t begin,
                                     int64_t end, int by)
 {
-    return (struct state_interval){.of = STATE_OF_CPU,
+    return (struct state_interval){.of = STATE_SUBJECT_CPU,
                                    .state = (uint8_t)state,
                                    .origin = origin,
                                    .id = 0,
@@ -28,7 +28,7 @@ static struct state_interval of_thread(enum state state, int64_t begin, int64_t 
 {
     struct state_interval interval = of_cpu(&host, state, begin, end, PID_UNKNOWN);
 
-    interval.of = STATE_OF_THREAD;
+    interval.of = STATE_SUBJECT_THREAD;
     interval.id = 7;
     interval.vcpu = 0;
     interval.cpu = 0;

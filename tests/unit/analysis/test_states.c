@@ -230,7 +230,7 @@ static void cut(struct world *w, int64_t time, int cpu)
 }
 
 /* As "7 running 10-20@1": what is not complete has a '?' where nothing was seen. */
-static void expect_of(struct world *w, enum state_of of, const char *expected)
+static void expect_of(struct world *w, enum state_subject of, const char *expected)
 {
     char text[4096] = "";
     size_t len = 0;
@@ -275,7 +275,7 @@ static void test_threads(void **state)
     change(w, 70, 0, 8, 0x80, 0); /* an idle worker */
     about(w, w->other, 80, 0, 0, 0, 0);
     expect_of(
-        w, STATE_OF_THREAD,
+        w, STATE_SUBJECT_THREAD,
         "7 woken 5-10, 7 running 10-20, 8 running 20-30, 7 preempted 20-30, 8 sleeping 30-35, "
         "7 running 30-40, 8 woken 35-40, 8 running 40-50, 8 woken 55-60, 8 running 60-70, "
         "7 uninterruptible 40-80?, 8 sleeping 70-80?");
@@ -358,7 +358,7 @@ static void test_no_waking(void **state)
     about(w, w->wakeup, 5, 0, 0, 7, 0);
     change(w, 10, 0, 0, 0, 7);
     change(w, 20, 0, 7, 1, 0);
-    expect_of(w, STATE_OF_THREAD, "7 woken ?5-10, 7 running 10-20, 7 sleeping 20-20?");
+    expect_of(w, STATE_SUBJECT_THREAD, "7 woken ?5-10, 7 running 10-20, 7 sleeping 20-20?");
     assert_int_equal(counts(w)->no_begin, 1);
 
     restart(w);
@@ -367,7 +367,7 @@ static void test_no_waking(void **state)
     change(w, 20, 0, 7, 1, 0);
     about(w, w->wakeup, 25, 0, 0, 7, 0);
     change(w, 30, 0, 0, 0, 7);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 woken 5-10, 7 running 10-20, 7 sleeping 20-25, 7 woken 25-30, 7 running 30-30?");
     assert_int_equal(counts(w)->no_begin, 0);
 
@@ -381,7 +381,7 @@ static void test_no_waking(void **state)
     lose(w, w->kernel, 3, 12, 1);
     about(w, w->wakeup, 25, 0, 7, 9, 0);
     change(w, 30, 0, 7, 1, 9);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 1-2, 7 unknown ?2-5?, 7 unknown ?5-10?, 7 running 10-30, 9 woken ?25-30, "
               "7 sleeping 30-30?, 9 running 30-30?");
 }
@@ -417,7 +417,7 @@ static void test_loss_of_unseen(void **state)
     change(w, 40, 0, 7, 1, 0);
     lose(w, w->kernel, 28, 45, 3);
     change(w, 50, 0, 0, 0, 9);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 7 sleeping 20-25, 7 unknown ?25-30?, 7 running 30-40, "
               "7 unknown ?40-50?, 9 running 50-50?");
 }
@@ -434,7 +434,7 @@ static void test_cpus(void **state)
     about(w, w->irq_end, 15, 0, 7, 0, 0);
     change(w, 20, 0, 7, 1, 0);
     about(w, w->other, 30, 0, 0, 0, 0);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "0 idle ?1-10, 0 running 10-12, 0 interrupt 12-15, 0 running 15-20, 0 idle 20-30?");
 }
 
@@ -449,7 +449,7 @@ static void test_begin_in_interrupt(void **state)
     about(w, w->irq_end, 8, 0, 7, 0, 0);
     change(w, 10, 0, 7, 1, 0);
     about(w, w->other, 20, 0, 0, 0, 0);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "0 unknown ?1-4?, 0 running ?4-6, 0 interrupt 6-8, 0 running 8-10, 0 idle 10-20?");
 }
 
@@ -467,7 +467,7 @@ static void test_contradictions(void **state)
     about(w, w->other, 40, 0, 7, 0, 0);
     change(w, 50, 0, 7, 1, 0);
     about(w, w->other, 60, 0, 0, 0, 0);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "0 idle ?1-10, 0 running 10-20, 1 unknown ?1-30?, 0 idle 20-25?, 0 unknown "
               "?25-40?, 0 running ?40-50, 0 idle 50-60?, 1 running ?30-60?");
     assert_int_equal(counts(w)->contradictions, 1);
@@ -481,7 +481,7 @@ static void test_contradictions(void **state)
     about(w, w->waking, 30, 1, 9, 7, 0);
     change(w, 50, 0, 7, 1, 0);
     about(w, w->other, 60, 0, 0, 0, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 7 sleeping 20-30, 7 unknown ?30-50?, 7 sleeping 50-60?, "
               "9 running ?30-60?");
     restart(w);
@@ -492,7 +492,7 @@ static void test_contradictions(void **state)
     about(w, w->waking, 21, 1, 7, 8, 1);
     change(w, 25, 1, 7, 1, 8);
     change(w, 30, 1, 8, 1, 7);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-12?, 7 unknown ?12-20?, 7 running 20-25, 8 woken 21-25, 8 running "
               "25-30, 7 unknown ?25-30?, 7 running 30-30?, 8 sleeping 30-30?");
     assert_int_equal(counts(w)->contradictions, 1);
@@ -510,7 +510,7 @@ static void test_left_thread(void **state)
     about(w, w->irq, 30, 0, 7, 0, 0);
     about(w, w->irq_end, 40, 0, 7, 0, 0);
     change(w, 50, 0, 7, 1, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 9 running 20-20?, 7 unknown ?20-30?, 7 running ?30-50, "
               "7 sleeping 50-50?, 9 unknown ?20-50?");
     assert_int_equal(counts(w)->contradictions, 1);
@@ -521,7 +521,7 @@ static void test_left_thread(void **state)
     about(w, w->other, 101000, 0, 7, 0, 0);
     about(w, w->other, 101001, 0, 7, 0, 0);
     change(w, 200000, 0, 7, 1, 0);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "0 running 10-1000, 0 unknown ?1000-101001?, 0 running ?101001-200000");
     restart(w);
     /* 9 is seen where 7 is meant to have gone on. */
@@ -529,7 +529,7 @@ static void test_left_thread(void **state)
     change(w, 20, 0, 7, 0, 9);
     about(w, w->waking, 30, 0, 7, 8, 0);
     about(w, w->other, 40, 0, 9, 0, 0);
-    expect_of(w, STATE_OF_CPU, "0 running 10-20, 0 unknown ?20-30?, 0 unknown ?30-40?");
+    expect_of(w, STATE_SUBJECT_CPU, "0 running 10-20, 0 unknown ?20-30?, 0 unknown ?30-40?");
 }
 
 /* What events tell of their threads counts in all formats, unless switches refute it. */
@@ -542,7 +542,7 @@ static void test_stamps(void **state)
     about(w, w->other, 15, 0, 7, 0, 0);
     about(w, w->other, 20, 0, 8, 0, 0);
     change(w, 50, 0, 8, 1, 0);
-    expect_of(w, STATE_OF_CPU, "0 running 10-15?, 0 unknown ?15-20?, 0 running ?20-50");
+    expect_of(w, STATE_SUBJECT_CPU, "0 running 10-15?, 0 unknown ?15-20?, 0 running ?20-50");
     assert_int_equal(counts(w)->contradictions, 1);
     restart(w);
     /* As in a container: 7 is called 1007 there. */
@@ -550,7 +550,7 @@ static void test_stamps(void **state)
     change_by(w, 20, 0, 7, 1007, 0, 9);
     about(w, w->other, 25, 0, 5, 0, 0);
     change_by(w, 30, 0, 5, 9, 0, 1007);
-    expect_of(w, STATE_OF_CPU, "0 running 10-20, 0 running 20-30");
+    expect_of(w, STATE_SUBJECT_CPU, "0 running 10-20, 0 running 20-30");
     assert_int_equal(counts(w)->contradictions, 0);
 }
 
@@ -562,22 +562,22 @@ static void test_no_switches(void **state)
     for (int i = 1; i <= 6; i++)
         about(w, w->other, i * 10, 0, i / 2, 0, 0);
     about(w, w->waking, 70, 0, 3, 7, 0);
-    expect_of(w, STATE_OF_CPU, "");
-    expect_of(w, STATE_OF_THREAD, "");
+    expect_of(w, STATE_SUBJECT_CPU, "");
+    expect_of(w, STATE_SUBJECT_THREAD, "");
     assert_int_equal(counts(w)->contradictions, 0);
     restart(w);
     for (int i = 1; i <= 2 * STATES_HELD; i++)
         about(w, w->waking, i * 10, 0, 1 + i % 2, 7, 0);
     assert_int_equal(w->n, 0);
-    expect_of(w, STATE_OF_CPU, "");
-    expect_of(w, STATE_OF_THREAD, "");
+    expect_of(w, STATE_SUBJECT_CPU, "");
+    expect_of(w, STATE_SUBJECT_THREAD, "");
     restart(w);
     /* A switch shows that they would be in the trace. */
     about(w, w->other, 10, 0, 1, 0, 0);
     about(w, w->other, 20, 0, 1, 0, 0);
     change(w, 30, 0, 1, 1, 0);
-    expect_of(w, STATE_OF_CPU, "0 running ?10-30");
-    expect_of(w, STATE_OF_THREAD, "1 running ?10-30, 1 sleeping 30-30?");
+    expect_of(w, STATE_SUBJECT_CPU, "0 running ?10-30");
+    expect_of(w, STATE_SUBJECT_THREAD, "1 running ?10-30, 1 sleeping 30-30?");
 }
 
 /* A wake-up of a thread that still runs; the waker waits until it has left its CPU. */
@@ -589,7 +589,7 @@ static void test_early_wake(void **state)
     about(w, w->waking, 15, 1, 9, 7, 0);
     change(w, 20, 0, 7, 1, 0);
     change(w, 30, 0, 0, 0, 7);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 7 woken 20-30, 7 running 30-30?, 9 running ?15-30?");
     assert_int_equal(counts(w)->early_wakes, 1);
     restart(w);
@@ -598,7 +598,7 @@ static void test_early_wake(void **state)
     change(w, 20, 0, 7, 0, 9);
     about(w, w->waking, 25, 1, 8, 7, 0);
     change(w, 30, 0, 9, 1, 7);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 9 running 20-30, 7 preempted 20-30, 7 running 30-30?, "
               "9 sleeping 30-30?, 8 running ?25-30?");
     assert_int_equal(counts(w)->early_wakes, 1);
@@ -617,7 +617,7 @@ static void test_refuted_waits(void **state)
     about(w, w->waking, 90, 1, 9, 7, 0);
     about(w, w->wakeup, 91, 1, 9, 7, 0);
     change(w, 95, 0, 0, 0, 7);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 7 sleeping 20-30, 7 unknown ?30-90?, 7 woken 90-95, "
               "7 running 95-95?, 9 running ?30-95?");
     assert_int_equal(counts(w)->contradicted, 1);
@@ -628,7 +628,7 @@ static void test_refuted_waits(void **state)
     about(w, w->waking, 30, 1, 9, 7, 0);
     about(w, w->waking, 60, 1, 9, 7, 0);
     change(w, 70, 0, 0, 0, 7);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 7 unknown ?20-60?, 7 woken 60-70, 7 running 70-70?, "
               "9 running ?30-70?");
     restart(w);
@@ -637,7 +637,7 @@ static void test_refuted_waits(void **state)
     about(w, w->other, 12, 0, 7, 0, 0);
     about(w, w->migrate, 40, 1, 9, 7, 1);
     about(w, w->other, 50, 1, 9, 0, 0);
-    expect_of(w, STATE_OF_THREAD, "7 running 10-12?, 7 unknown ?12-50?, 9 running ?40-50?");
+    expect_of(w, STATE_SUBJECT_THREAD, "7 running 10-12?, 7 unknown ?12-50?, 9 running ?40-50?");
     assert_int_equal(counts(w)->contradictions, 1);
 }
 
@@ -652,7 +652,7 @@ static void test_exit_runs(void **state)
     about(w, w->waking, 30, 1, PID_UNKNOWN, 7, 0);
     about(w, w->exit, 80, 0, PID_UNKNOWN, 7, 0);
     change(w, 90, 0, 7, 0x20, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-20, 7 sleeping 20-30, 7 unknown ?30-80?, 7 running ?80-90");
 }
 
@@ -673,7 +673,7 @@ static void test_losses(void **state)
     change(w, 40, 1, 9, 0, 7); /* 8 is unknown: it may have run on CPU 0 */
     change(w, 45, 1, 7, 1, 10);
     change(w, 50, 1, 10, 1, 8);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "8 running 11-20, 9 woken 15-20, 8 sleeping 20-21, 7 running 10-25, 7 unknown "
               "?25-32?, 9 running 20-40, 7 woken 32-40, 7 running 40-45, 10 unknown ?27-45?, "
               "10 running 45-50, 8 unknown ?21-50?, 7 sleeping 45-50?, 8 running 50-50?, "
@@ -684,7 +684,7 @@ static void test_losses(void **state)
     about(w, w->waking, 15, 1, 9, 8, 1);
     change(w, 20, 1, 9, 1, 8);
     lose(w, w->kernel, 12, 30, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "9 running ?15-20, 8 unknown ?15-20?, 7 running 10-12?, 7 unknown ?12-20?, 9 "
               "unknown ?20-20?, 8 running 20-20?");
     assert_int_equal(counts(w)->lost, 1);
@@ -703,7 +703,7 @@ static void test_cut(void **state)
     about(w, w->waking, 40, 1, 8, 9, 1);
     change(w, 50, 1, 8, 1, 9);
     change(w, 60, 1, 9, 1, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "7 running 10-12?, 8 running 10-20, 9 running 20-30, 8 unknown ?20-30?, 8 "
               "running 30-50, 9 unknown ?30-50?, 9 running 50-60, 7 unknown ?12-60?, 8 unknown "
               "?50-60?");
@@ -714,7 +714,7 @@ static void test_cut(void **state)
     change(w, 10, 0, 0, 0, 7);
     change(w, 20, 0, 7, 1, 0);
     change(w, 30, 0, 0, 0, 7);
-    expect_of(w, STATE_OF_CPU, "0 running 10-20, 0 idle 20-30, 1 unknown ?10-30?");
+    expect_of(w, STATE_SUBJECT_CPU, "0 running 10-20, 0 idle 20-30, 1 unknown ?10-30?");
 }
 
 /* T3, of a CPU of which less is kept than of another: what waited for it may have run there. */
@@ -730,7 +730,7 @@ static void test_uneven_begins(void **state)
         change(w, 20, 1, 9, 0, 8);
         change(w, 30, 0, 0, 0, 6);
         change(w, 40, 1, 8, 1, 9);
-        expect_of(w, STATE_OF_THREAD,
+        expect_of(w, STATE_SUBJECT_THREAD,
                   unevenly
                       ? "9 running 10-20, 8 running 20-40, 9 unknown ?20-40?, 9 running 40-40?, "
                         "7 unknown ?15-40?, 8 sleeping 40-40?, 6 running 30-40?"
@@ -757,7 +757,7 @@ static void test_early(void **state)
     for (unsigned i = 0; i < w->n; i++) {
         const struct state_interval *v = &w->intervals[i];
 
-        if (v->of != STATE_OF_THREAD || v->state == STATE_RUNNING || v->state == STATE_UNKNOWN)
+        if (v->of != STATE_SUBJECT_THREAD || v->state == STATE_RUNNING || v->state == STATE_UNKNOWN)
             continue;
         assert_true(v->begin >= w->kernel->complete_from);
         waits++;
@@ -789,7 +789,7 @@ static void test_long_loss(void **state)
     for (unsigned i = 0; i < w->n; i++) {
         const struct state_interval *v = &w->intervals[i];
 
-        if (v->of != STATE_OF_THREAD || v->state == STATE_RUNNING || v->state == STATE_UNKNOWN)
+        if (v->of != STATE_SUBJECT_THREAD || v->state == STATE_RUNNING || v->state == STATE_UNKNOWN)
             continue;
         assert_true(v->begin >= end || v->end <= 5);
         waits += v->begin >= end;
@@ -815,7 +815,7 @@ static void test_long_loss_again(void **state)
     lose(w, w->kernel, 5, end, 0);
     assert_int_equal(states_finish(&w->states), 0);
     for (unsigned i = 0; i < w->n; i++)
-        if (w->intervals[i].of == STATE_OF_THREAD && w->intervals[i].end > 3)
+        if (w->intervals[i].of == STATE_SUBJECT_THREAD && w->intervals[i].end > 3)
             assert_true(w->intervals[i].state == STATE_RUNNING ||
                         w->intervals[i].state == STATE_UNKNOWN);
     assert_true(counts(w)->lost >= 2 * STATES_HELD - 2);
@@ -833,7 +833,7 @@ static void test_release(void **state)
     assert_int_equal(states_release(&w->states), 0);
     assert_int_equal(states_release(&w->states), 0);
     lose(w, w->kernel, 12, 30, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "9 running ?15-20, 8 woken 15-20, 7 running 10-12?, 7 unknown ?12-20?, 9 unknown "
               "?20-20?, 8 running 20-20?");
     assert_int_equal(counts(w)->lost, 0);
@@ -851,7 +851,7 @@ static void test_release_in_loss(void **state)
     change(w, 20, 1, 9, 1, 8);
     assert_int_equal(states_release(&w->states), 0);
     lose(w, w->kernel, 12, 30, 0);
-    expect_of(w, STATE_OF_THREAD,
+    expect_of(w, STATE_SUBJECT_THREAD,
               "9 running ?15-20, 8 unknown ?15-20?, 7 running 1-12?, 7 unknown ?12-20?, 9 unknown "
               "?20-20?, 8 running 20-20?");
     assert_int_equal(counts(w)->lost, 1);
@@ -886,7 +886,7 @@ static void test_string_names(void **state)
     put(w, class, 20, 0, 7, payload, 20); /* ends in a name */
     assert_int_equal(states_finish(&w->states), 0);
     for (unsigned i = 0; i < w->n; i++)
-        if (w->intervals[i].of == STATE_OF_THREAD && w->intervals[i].begin == 10)
+        if (w->intervals[i].of == STATE_SUBJECT_THREAD && w->intervals[i].begin == 10)
             assert_string_equal(w->intervals[i].name,
                                 w->intervals[i].id == 7 ? "seven" : "a-name-of-more-t");
     assert_true(w->n > 0);
@@ -899,7 +899,7 @@ static void test_exec(void **state)
     change(w, 10, 0, 0, 0, 8);
     about(w, w->exec, 20, 0, 7, 7, 8);
     change(w, 30, 0, 7, 1, 0);
-    expect_of(w, STATE_OF_THREAD, "8 running 10-20, 7 running ?20-30, 7 sleeping 30-30?");
+    expect_of(w, STATE_SUBJECT_THREAD, "8 running 10-20, 7 running ?20-30, 7 sleeping 30-30?");
     assert_int_equal(counts(w)->contradictions, 0);
 }
 
@@ -939,7 +939,7 @@ static void expect_inside(struct world *w, int64_t inside, bool enters)
     unsigned i = 0;
 
     assert_int_equal(states_finish(&w->states), 0);
-    while (i < w->n && (w->intervals[i].of == STATE_OF_CPU || w->intervals[i].id != 5 ||
+    while (i < w->n && (w->intervals[i].of == STATE_SUBJECT_CPU || w->intervals[i].id != 5 ||
                         w->intervals[i].state != STATE_RUNNING))
         i++;
     assert_true(i < w->n);
@@ -1006,7 +1006,7 @@ static void test_vcpus(void **state)
     runstate(w, 30, 0, 0, 0, WAIT, RUN);
     runstate(w, 40, 1, 0, 1, RUN, BLOCK); /* that it ran is missing */
     runstate(w, 50, 0, 0, 0, RUN, BLOCK);
-    expect_of(w, STATE_OF_VCPU,
+    expect_of(w, STATE_SUBJECT_VCPU,
               "1 woken 10-20, 1 running 20-30, 0 runnable ?10-30, 1 unknown ?30-40?, "
               "0 running 30-50, 1 sleeping 40-50?, 0 sleeping 50-50?");
     assert_int_equal(counts(w)->contradictions, 1);
@@ -1016,14 +1016,14 @@ static void test_vcpus(void **state)
     runstate(w, 20, 1, 0, 1, BLOCK, WAIT); /* that it stopped is missing on CPU 0 */
     runstate(w, 30, 1, 0, 1, WAIT, RUN);
     runstate(w, 40, 1, 0, 1, RUN, BLOCK);
-    expect_of(w, STATE_OF_VCPU,
+    expect_of(w, STATE_SUBJECT_VCPU,
               "1 running 10-15?, 1 unknown ?15-20?, 1 woken 20-30, 1 running 30-40, "
               "1 sleeping 40-40?");
     restart(w);
     runstate(w, 10, 0, 0, 1, WAIT, RUN);
     runstate(w, 20, 1, 0, 1, RUN, BLOCK); /* that it moved there is missing */
     runstate(w, 30, 1, 0, 1, BLOCK, WAIT);
-    expect_of(w, STATE_OF_VCPU,
+    expect_of(w, STATE_SUBJECT_VCPU,
               "1 running 10-10?, 1 unknown ?10-20?, 1 sleeping 20-30, 1 woken 30-30?");
     restart(w);
     runstate(w, 10, 0, 3, 0, BLOCK, WAIT);
@@ -1036,7 +1036,7 @@ static void test_vcpus(void **state)
     runstate(w, 70, 1, 3, 1, BLOCK, WAIT);
     runstate(w, 80, 0, 3, 0, RUN, WAIT);
     runstate(w, 90, 0, 3, 0, WAIT, RUN);
-    expect_of(w, STATE_OF_DOMAIN,
+    expect_of(w, STATE_SUBJECT_DOMAIN,
               "3 partial contention 10-20, 3 partial run 20-30, 3 concurrency hazard 30-40, 3 full "
               "run 40-50, 3 partial run 50-55?, 3 unknown ?55-60?, 3 partial run ?60-70, 3 "
               "concurrency hazard 70-80, 3 full contention 80-90?");
@@ -1063,16 +1063,16 @@ static void test_vcpus_after_loss(void **state)
     struct world *w = *state;
 
     lose_of_vcpus(w);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "0 unknown ?10-20?, 1 running ?10-25, 0 running 20-30?, 0 unknown ?30-40?, 1 idle "
               "26-50, 0 running ?40-70, 0 unknown ?70-90?, 1 running 51-90?");
     lose_of_vcpus(w);
-    expect_of(w, STATE_OF_VCPU,
+    expect_of(w, STATE_SUBJECT_VCPU,
               "196608 woken 10-20, 196609 running ?10-25, 196608 running 20-30?, 196610 unknown "
               "?10-40?, 196610 runnable ?40-51, 196608 unknown ?30-40?, 196608 running ?40-70, "
               "196608 sleeping 70-90?, 196609 unknown ?25-90?, 196610 running 51-90?");
     lose_of_vcpus(w);
-    expect_of(w, STATE_OF_DOMAIN, "3 unknown ?10-90?");
+    expect_of(w, STATE_SUBJECT_DOMAIN, "3 unknown ?10-90?");
 }
 
 static void begin_apart(struct world *w)
@@ -1095,16 +1095,16 @@ static void test_vcpus_begin(void **state)
 
     w->xen->complete_from = 100;
     begin_apart(w);
-    expect_of(w, STATE_OF_VCPU,
+    expect_of(w, STATE_SUBJECT_VCPU,
               "196609 unknown ?10-20?, 196609 unknown ?20-30?, 196608 unknown ?10-100?, 196608 "
               "running ?100-110, 196610 unknown ?10-100?, 196610 sleeping ?100-120, 196610 woken "
               "120-130, 196609 running 30-140, 196609 sleeping 140-140?, 196608 sleeping 110-140?, "
               "196610 running 130-140?");
     begin_apart(w);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "0 unknown ?10-100?, 0 running ?100-110, 1 running 30-140, 0 running 130-140?");
     begin_apart(w);
-    expect_of(w, STATE_OF_DOMAIN,
+    expect_of(w, STATE_SUBJECT_DOMAIN,
               "3 unknown ?10-100?, 3 partial run ?100-120, 3 concurrency hazard 120-130, 3 partial "
               "run 130-140?");
     w->xen->complete_from = 0;
@@ -1115,7 +1115,7 @@ static void test_vcpus_end(void **state)
 {
     struct world *w = *state;
 
-    for (unsigned of = STATE_OF_VCPU; of <= STATE_OF_DOMAIN; of++) {
+    for (unsigned of = STATE_SUBJECT_VCPU; of <= STATE_SUBJECT_DOMAIN; of++) {
         restart(w);
         w->xen->known_until = 0;
         runstate(w, 10, 0, 3, 0, WAIT, RUN);
@@ -1124,8 +1124,8 @@ static void test_vcpus_end(void **state)
         put(w, w->timer, 50, 1, PID_UNKNOWN, "\0\0\0", 4);
         runstate(w, 60, 0, 3, 2, BLOCK, WAIT);
         put(w, w->timer, 100, 0, PID_UNKNOWN, "\0\0\0", 4);
-        expect_of(w, (enum state_of)of,
-                  of == STATE_OF_VCPU
+        expect_of(w, (enum state_subject)of,
+                  of == STATE_SUBJECT_VCPU
                       ? "196610 unknown ?10-60?, 196608 running 10-100?, 196609 running 10-50?, "
                         "196609 unknown ?50-100?, 196610 woken 60-60?, 196610 unknown ?60-100?"
                       : "3 unknown ?10-100?");
@@ -1137,7 +1137,7 @@ static void test_vcpu_without_change(void **state)
 {
     struct world *w = *state;
 
-    for (unsigned of = STATE_OF_CPU; of <= STATE_OF_DOMAIN; of++) {
+    for (unsigned of = STATE_SUBJECT_CPU; of <= STATE_SUBJECT_DOMAIN; of++) {
         restart(w);
         put(w, w->timer, 5, 0, PID_UNKNOWN, "\0\0\0", 4);
         runstate(w, 10, 1, 3, 1, BLOCK, WAIT);
@@ -1151,14 +1151,15 @@ static void test_vcpu_without_change(void **state)
         w->vcpu = VCPU_UNKNOWN;
         runstate(w, 140, 1, 3, 1, WAIT, RUN);
         expect_of(
-            w, (enum state_of)of,
-            of == STATE_OF_CPU
+            w, (enum state_subject)of,
+            of == STATE_SUBJECT_CPU
                 ? "0 running ?5-110?, 0 unknown ?110-120?, 1 unknown ?5-140?, 0 running ?120-140?"
-            : of == STATE_OF_VCPU ? "196609 sleeping ?5-10, 196608 running ?5-110?, 196608 unknown "
-                                    "?110-120?, 196609 unknown ?10-120?, 196609 runnable ?120-140, "
-                                    "196609 running 140-140?, 196608 running ?120-140?"
-                                  : "3 partial run ?5-10, 3 concurrency hazard 10-110?, 3 unknown "
-                                    "?110-120?, 3 concurrency hazard ?120-140?");
+            : of == STATE_SUBJECT_VCPU
+                ? "196609 sleeping ?5-10, 196608 running ?5-110?, 196608 unknown "
+                  "?110-120?, 196609 unknown ?10-120?, 196609 runnable ?120-140, "
+                  "196609 running 140-140?, 196608 running ?120-140?"
+                : "3 partial run ?5-10, 3 concurrency hazard 10-110?, 3 unknown "
+                  "?110-120?, 3 concurrency hazard ?120-140?");
     }
 }
 
@@ -1176,7 +1177,7 @@ static void test_domain_in_loss(void **state)
     lose(w, w->xen, 20, 80, 1);
     runstate(w, 90, 0, 3, 0, WAIT, RUN);
     runstate(w, 100, 0, 3, 0, RUN, BLOCK);
-    expect_of(w, STATE_OF_DOMAIN,
+    expect_of(w, STATE_SUBJECT_DOMAIN,
               "4 full contention ?0-10, 4 full run 10-20?, 4 unknown ?20-100?, 3 unknown ?0-80?, 3 "
               "full contention ?80-90, 3 full run 90-100?");
 }
@@ -1193,7 +1194,7 @@ static void test_contradiction_in_loss(void **state)
     lose(w, w->xen, 20, 80, 1);
     runstate(w, 90, 1, 4, 0, RUN, BLOCK);
     runstate(w, 100, 0, XEN_IDLE_DOMAIN, 0, RUN, RUN);
-    expect_of(w, STATE_OF_CPU,
+    expect_of(w, STATE_SUBJECT_CPU,
               "1 unknown ?0-10?, 1 unknown ?10-40?, 1 unknown ?40-80?, 1 running ?80-90, 0 idle "
               "?0-100?, 1 unknown ?90-100?");
 }
@@ -1211,7 +1212,7 @@ static void test_live(void **state)
         about(w, w->waking, 20, 0, 7, 9, 1);
         change(w, 30, 1, 8, 1, 6);
         change(w, 40, 1, 6, 1, 0);
-        expect_of(w, STATE_OF_CPU,
+        expect_of(w, STATE_SUBJECT_CPU,
                   is_live ? "1 unknown ?10-15?, 1 running 15-30, 1 running 30-40, 0 running "
                             "10-20?, 0 unknown ?20-40?"
                           : "1 unknown ?10-15?, 1 running 15-30, 1 running 30-40, 0 "
@@ -1222,7 +1223,7 @@ static void test_live(void **state)
         about(w, w->waking, 20, 0, 7, 9, 1);
         change(w, 30, 1, 8, 1, 6);
         change(w, 40, 1, 6, 1, 0);
-        expect_of(w, STATE_OF_THREAD,
+        expect_of(w, STATE_SUBJECT_THREAD,
                   is_live ? "8 running 15-30, 6 running 30-40, 7 running 10-20?, 7 unknown "
                             "?20-40?, 8 sleeping 30-30?, 8 unknown ?30-40?, 9 woken 20-20?, 9 "
                             "unknown ?20-40?, 6 sleeping 40-40?"
@@ -1256,7 +1257,7 @@ static void test_offline(void **state)
              "%d offline ?0-10, %d woken 10-20, %d running 20-30, %d sleeping 30-40, "
              "%d offline 40-60?",
              of_3, of_3, of_3, of_3, of_3);
-    expect_of(w, STATE_OF_VCPU, expected);
+    expect_of(w, STATE_SUBJECT_VCPU, expected);
     w->n = 0;
     restart(w);
     /* Of two, one is taken away, and comes back; it is destroyed while both run. */
@@ -1272,7 +1273,7 @@ static void test_offline(void **state)
     runstate(w, 61, 0, 3, 0, RUN, OFF);
     runstate(w, 62, 1, 3, 1, RUN, OFF);
     runstate(w, 70, 1, XEN_IDLE_DOMAIN, 1, WAIT, RUN);
-    expect_of(w, STATE_OF_DOMAIN,
+    expect_of(w, STATE_SUBJECT_DOMAIN,
               "3 full run 0-20, 3 blocked 20-30, 3 full run 30-40, 3 concurrency hazard 40-50, "
               "3 full run 50-62, 3 offline 62-70?");
     assert_int_equal(counts(w)->contradictions, 0);
@@ -1286,7 +1287,7 @@ static void test_offline(void **state)
              "%d unknown ?0-20?, %d offline ?20-30, %d unknown ?0-20?, %d sleeping ?20-30, %d "
              "woken 30-30?, %d woken 30-30?",
              of_3, of_3, of_3 + 1, of_3 + 1, of_3, of_3 + 1);
-    expect_of(w, STATE_OF_VCPU, expected);
+    expect_of(w, STATE_SUBJECT_VCPU, expected);
 }
 
 /* ---- against a simulation that knows the truth ---- */
@@ -1478,8 +1479,8 @@ static void simulate(struct world *w, enum sim_mode mode)
         struct truth truth = {v->id, v->state, v->begin, v->end};
 
         if (mode == ONLY_SOME_THREADS && v->state != STATE_UNKNOWN)
-            assert_true(sim_is_recorded(v->of == STATE_OF_THREAD ? v->id : v->by));
-        if (v->of != STATE_OF_THREAD || !v->begin_seen || !v->end_seen)
+            assert_true(sim_is_recorded(v->of == STATE_SUBJECT_THREAD ? v->id : v->by));
+        if (v->of != STATE_SUBJECT_THREAD || !v->begin_seen || !v->end_seen)
             continue;
         n++;
         n_waits += state_waits(v->state);

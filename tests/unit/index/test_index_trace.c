@@ -145,10 +145,10 @@ static const struct trace *reading;
 
 static int note_states(void *arg, const struct state_interval *intervals, unsigned n)
 {
-    static const char *const of[] = {[STATE_OF_THREAD] = "thread",
-                                     [STATE_OF_CPU] = "cpu",
-                                     [STATE_OF_VCPU] = "vcpu",
-                                     [STATE_OF_DOMAIN] = "domain"};
+    static const char *const of[] = {[STATE_SUBJECT_THREAD] = "thread",
+                                     [STATE_SUBJECT_CPU] = "cpu",
+                                     [STATE_SUBJECT_VCPU] = "vcpu",
+                                     [STATE_SUBJECT_DOMAIN] = "domain"};
     struct model *model = arg;
 
     for (unsigned i = 0; i < n; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* live/rebind.h: what is known of an origin, after its directory was opened again. */
+/* live/persistent_items.h: what is known of an origin, after its directory was opened again. */
 #include "cmocka_all.h"
 
 #include <string.h>
 
-#include "live/rebind.h"
+#include "live/persistent_items.h"
 
 struct opening {
     struct origin origin;

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/counts.h"
 #include "runtime/events.h"
 #include "runtime/process/log.h"
 #include "runtime/ring/ring.h"
+#include "runtime/trace_counts.h"
 #include "strata/ring.h"
 
 static const struct strata_field one_field[] = {{"value", "int", STRATA_FIELD_SIGNED, 4}};

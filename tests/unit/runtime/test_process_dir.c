@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "runtime/ring/class_dump.h"
-#include "runtime/ring/pages.h"
 #include "runtime/ring/process_dir.h"
 #include "runtime/ring/process_file.h"
+#include "runtime/ring/reserve_memory.h"
 
 #define LENGTH ((uint64_t)1 << 20)
 #define FIRST ((uint64_t)64 << 10)
@@ -119,8 +119,8 @@ static void a_file_is_not_made_shorter(void **state)
 
     (void)state;
     n_sizes = 0;
-    assert_int_equal(file_take_space(fd, 2 * LENGTH, 2 * LENGTH), 0);
-    assert_int_equal(file_take_space(fd, LENGTH, LENGTH), 0);
+    assert_int_equal(reserve_file_space(fd, 2 * LENGTH, 2 * LENGTH), 0);
+    assert_int_equal(reserve_file_space(fd, LENGTH, LENGTH), 0);
     assert_int_equal(fstat(fd, &st), 0);
     assert_int_equal(st.st_size, 2 * LENGTH);
     close(fd);
@@ -136,10 +136,10 @@ static void a_file_is_not_made_shorter_meanwhile(void **state)
     n_sizes = 0;
     has_no_fallocate = true;
     longer_meanwhile = 4 * LENGTH;
-    assert_int_equal(file_take_space(fd, LENGTH + 1, LENGTH + 1), 0);
+    assert_int_equal(reserve_file_space(fd, LENGTH + 1, LENGTH + 1), 0);
     assert_int_equal(fstat(fd, &st), 0);
     assert_int_equal(st.st_size, longer_meanwhile ? LENGTH + 1 : 4 * LENGTH);
-    assert_int_equal(file_take_space(fd, LENGTH, LENGTH), 0);
+    assert_int_equal(reserve_file_space(fd, LENGTH, LENGTH), 0);
     assert_int_equal(fstat(fd, &st), 0);
     assert_true(st.st_size > (off_t)LENGTH);
     has_no_fallocate = false;

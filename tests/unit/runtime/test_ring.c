@@ -17,7 +17,7 @@
 
 #include "qemu_user.h"
 #include "ring_records.h"
-#include "runtime/ring/pages.h"
+#include "runtime/ring/reserve_memory.h"
 
 /* Most of this runs in threads of its own. */
 #undef assert_true
@@ -822,9 +822,10 @@ static void test_default_sizes(void **state)
     for (unsigned i = before; i < ring_count(); i++) {
         n_large += ring_at(i)->size == RING_SIZE_FEW;
         n_usual += ring_at(i)->size == RING_SIZE;
-        assert_int_equal(ring_at(i)->ready, pages_can_take() ? RING_SUBBUFFER_SIZE : UINT64_MAX);
+        assert_int_equal(ring_at(i)->ready,
+                         reserve_is_supported() ? RING_SUBBUFFER_SIZE : UINT64_MAX);
     }
-    assert_int_equal(n_large, pages_can_take() ? large : 0);
+    assert_int_equal(n_large, reserve_is_supported() ? large : 0);
     assert_int_equal(n_large + n_usual, n);
 }
 

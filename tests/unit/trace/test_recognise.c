@@ -30,27 +30,27 @@ static void test_kinds(void **state)
 {
     static const struct {
         const char *path;
-        enum capture_kind kind;
+        enum input_format kind;
     } files[] = {
-        {"qemu/trace.simpletrace.xz", CAPTURE_SIMPLETRACE},
-        {"qemu/made/v0.simpletrace", CAPTURE_SIMPLETRACE},
-        {"qemu/made/v2.simpletrace", CAPTURE_SIMPLETRACE},
-        {"qemu/made/v3.simpletrace", CAPTURE_SIMPLETRACE},
-        {"qemu/made/v4-big-endian.simpletrace", CAPTURE_SIMPLETRACE},
-        {"qemu/stock-qemu.log.xz", CAPTURE_QEMU_LOG},
-        {"xen/xen-4.17-all.raw.xz", CAPTURE_XENTRACE},
-        {"xen/xen-4.22-all.raw.xz", CAPTURE_XENTRACE},
-        {"ftrace/guest-local-clock/cpu0.raw.xz", CAPTURE_FTRACE_PAGES},
-        {"ftrace/guest-local-clock/cpu1.raw.xz", CAPTURE_FTRACE_PAGES},
-        {"ftrace/guest-tsc-clock/cpu0.raw.xz", CAPTURE_FTRACE_PAGES},
-        {"ftrace/guest-tsc-clock/cpu1.raw.xz", CAPTURE_FTRACE_PAGES},
-        {"ftrace/made/v6.dat", CAPTURE_TRACE_DAT},
-        {"ftrace/made/v7-zstd.dat", CAPTURE_TRACE_DAT},
-        {"perf/made/little.data", CAPTURE_PERF_DATA},
-        {"perf/made/big.data", CAPTURE_PERF_DATA},
-        {"perf/stream.data.xz", CAPTURE_PERF_DATA},
-        {"xen/formats", CAPTURE_UNKNOWN},
-        {"qemu/made/make.py", CAPTURE_UNKNOWN},
+        {"qemu/trace.simpletrace.xz", INPUT_FORMAT_SIMPLETRACE},
+        {"qemu/made/v0.simpletrace", INPUT_FORMAT_SIMPLETRACE},
+        {"qemu/made/v2.simpletrace", INPUT_FORMAT_SIMPLETRACE},
+        {"qemu/made/v3.simpletrace", INPUT_FORMAT_SIMPLETRACE},
+        {"qemu/made/v4-big-endian.simpletrace", INPUT_FORMAT_SIMPLETRACE},
+        {"qemu/stock-qemu.log.xz", INPUT_FORMAT_QEMU_LOG},
+        {"xen/xen-4.17-all.raw.xz", INPUT_FORMAT_XENTRACE},
+        {"xen/xen-4.22-all.raw.xz", INPUT_FORMAT_XENTRACE},
+        {"ftrace/guest-local-clock/cpu0.raw.xz", INPUT_FORMAT_FTRACE_PAGES},
+        {"ftrace/guest-local-clock/cpu1.raw.xz", INPUT_FORMAT_FTRACE_PAGES},
+        {"ftrace/guest-tsc-clock/cpu0.raw.xz", INPUT_FORMAT_FTRACE_PAGES},
+        {"ftrace/guest-tsc-clock/cpu1.raw.xz", INPUT_FORMAT_FTRACE_PAGES},
+        {"ftrace/made/v6.dat", INPUT_FORMAT_TRACE_DAT},
+        {"ftrace/made/v7-zstd.dat", INPUT_FORMAT_TRACE_DAT},
+        {"perf/made/little.data", INPUT_FORMAT_PERF_DATA},
+        {"perf/made/big.data", INPUT_FORMAT_PERF_DATA},
+        {"perf/stream.data.xz", INPUT_FORMAT_PERF_DATA},
+        {"xen/formats", INPUT_FORMAT_UNKNOWN},
+        {"qemu/made/make.py", INPUT_FORMAT_UNKNOWN},
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(files); i++) {
@@ -61,7 +61,7 @@ static void test_kinds(void **state)
         /* Whatever is there of a beginning, no byte behind it is looked at. */
         for (size_t m = 0; m <= MIN(n, (size_t)4200); m += m < 100 ? 1 : 41) {
             uint8_t *copy = malloc(m ? m : 1);
-            enum capture_kind kind;
+            enum input_format kind;
 
             assert_non_null(copy);
             memcpy(copy, head, m);
@@ -85,9 +85,9 @@ static void test_swapped_page(void **state)
         memcpy(p, "\x10\0\0\5", 4);
         memcpy(p + 4, "\0\1\0\0\0\0\0\1", 8);
     }
-    assert_int_equal(recognise(page, sizeof page), CAPTURE_FTRACE_PAGES);
+    assert_int_equal(recognise(page, sizeof page), INPUT_FORMAT_FTRACE_PAGES);
     page[15] = 0x17; /* the records do not fit together */
-    assert_int_equal(recognise(page, sizeof page), CAPTURE_UNKNOWN);
+    assert_int_equal(recognise(page, sizeof page), INPUT_FORMAT_UNKNOWN);
 }
 
 static void test_not_captures(void **state)
@@ -95,17 +95,17 @@ static void test_not_captures(void **state)
     uint64_t seed = 1;
 
     memset(head, 0, sizeof head);
-    assert_int_equal(recognise(head, sizeof head), CAPTURE_UNKNOWN);
+    assert_int_equal(recognise(head, sizeof head), INPUT_FORMAT_UNKNOWN);
     memset(head, 0xff, sizeof head);
-    assert_int_equal(recognise(head, sizeof head), CAPTURE_UNKNOWN);
+    assert_int_equal(recognise(head, sizeof head), INPUT_FORMAT_UNKNOWN);
     for (unsigned round = 0; round < 200; round++) {
         for (unsigned i = 0; i < sizeof head; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             head[i] = (uint8_t)(seed >> 56);
         }
-        assert_int_equal(recognise(head, sizeof head), CAPTURE_UNKNOWN);
+        assert_int_equal(recognise(head, sizeof head), INPUT_FORMAT_UNKNOWN);
     }
-    assert_int_equal(recognise(head, 0), CAPTURE_UNKNOWN);
+    assert_int_equal(recognise(head, 0), INPUT_FORMAT_UNKNOWN);
 }
 
 static void test_packed(void **state)

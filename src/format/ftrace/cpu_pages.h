@@ -12,7 +12,7 @@
 #include "schema/kernel/events.h"
 
 /* What the CPUs of one trace share. Each source holds a reference. */
-struct ftrace_capture {
+struct ftrace_instance {
     unsigned n_refs;
     struct kernel_events *events; /* a reference */
     struct ftrace_layout layout;
@@ -21,31 +21,32 @@ struct ftrace_capture {
     struct cpu_ends ends;             /* by their first events and last ones */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */
-    struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */
+    struct passed_pages *pages; /* of each CPU: what seeking has passed over (passed_pages.h) */
     struct kernel_earlier earlier;
     bool keep_going;
     bool
-        tells_outlier; /* a first or last event far from all others: nothing else says when it was recorded */
+        reports_outlier; /* a first or last event far from all others: nothing else says when it was recorded */
     char hint[768];
 };
 
 /* A trace with one reference. Takes over a reference of EVENTS, even if it fails (-ENOMEM). ORIGIN is copied into
  * CATALOGUE and gets its task names from EVENTS. */
-int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
-                       struct kernel_events *events, const struct ftrace_layout *layout,
-                       bool keep_going, struct ftrace_capture **ret_capture);
-void ftrace_capture_unref(struct ftrace_capture *capture);
+int ftrace_instance_new(struct catalogue *catalogue, const struct origin *origin,
+                        struct kernel_events *events, const struct ftrace_layout *layout,
+                        bool keep_going, struct ftrace_instance **ret_instance);
+void ftrace_instance_unref(struct ftrace_instance *instance);
 /* Sets how times are changed. TIMES must outlive the trace's sources. */
-void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times);
+void ftrace_instance_set_times(struct ftrace_instance *instance, const struct ftrace_times *times);
 
 /* When all CPUs are open, and nothing states how many pages they had: if one ends a fiftieth of the time or more before another, it may
  * be cut, and each CPU is known up to its last event (origin->ends_apart). */
-void ftrace_capture_judge_ends(struct ftrace_capture *capture);
+void ftrace_instance_judge_ends(struct ftrace_instance *instance);
 
 /* The time of a record of CPU, as its source has it. */
-static inline int64_t ftrace_cpu_time(const struct ftrace_capture *capture, int cpu, uint64_t time)
+static inline int64_t ftrace_cpu_time(const struct ftrace_instance *instance, int cpu,
+                                      uint64_t time)
 {
-    const struct ftrace_times *times = capture->times;
+    const struct ftrace_times *times = instance->times;
 
     return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu, time));
 }
@@ -82,6 +83,6 @@ struct page_feed {
     const char *path;     /* for messages */
 };
 
-/* Takes FEED over, also when it fails (-ENOMEM), and one more reference of CAPTURE. */
-int ftrace_cpu_open(struct ftrace_capture *capture, int cpu, struct page_feed *feed,
+/* Takes FEED over, also when it fails (-ENOMEM), and one more reference of INSTANCE. */
+int ftrace_cpu_open(struct ftrace_instance *instance, int cpu, struct page_feed *feed,
                     struct source **ret_source);

@@ -10,11 +10,11 @@
 
 /* Allocates the pages of SIZE bytes; both are multiples of a page. False: none are free now, or the kernel cannot be
  * asked. */
-bool pages_take(void *bytes, size_t size);
+bool reserve_pages(void *bytes, size_t size);
 /* Kernels before 5.14 cannot: there all pages are touched when the ring is made. */
-bool pages_can_take(void);
+bool reserve_is_supported(void);
 /* The same; where the kernel cannot be asked, by touching them. */
-bool pages_take_somehow(void *bytes, size_t size);
+bool reserve_pages_by_touch(void *bytes, size_t size);
 
 /* Makes the file LENGTH bytes long, and takes the space of the first FIRST. -errno. */
-int file_take_space(int fd, uint64_t length, uint64_t first);
+int reserve_file_space(int fd, uint64_t length, uint64_t first);

@@ -10,14 +10,14 @@
 #define TOPS_MAX BLOCK_SLICES
 
 /* Zeroed: nothing. */
-struct tops {
+struct top_names {
     uint64_t covered; /* time of all */
     unsigned n;
     uint32_t names[TOPS_MAX];
     uint64_t times[TOPS_MAX];
 };
 
-static inline void tops_put(struct tops *tops, uint32_t name, uint64_t time)
+static inline void top_names_put(struct top_names *tops, uint32_t name, uint64_t time)
 {
     unsigned least = 0;
 
@@ -39,17 +39,17 @@ static inline void tops_put(struct tops *tops, uint32_t name, uint64_t time)
 }
 
 /* All that NODE stands for. */
-static inline void tops_put_node(struct tops *tops, const struct slice_node *node)
+static inline void top_names_put_node(struct top_names *tops, const struct slice_node *node)
 {
     uint64_t covered = share_time(node->covered, ns_between(node->begin, node->end));
     uint64_t top = share_time(node->top, covered);
 
-    tops_put(tops, node->name, top);
+    top_names_put(tops, node->name, top);
     tops->covered += covered - top;
 }
 
 /* *RET_SHARE, which may be NULL: its share of the covered time. */
-static inline uint32_t tops_best(const struct tops *tops, uint16_t *ret_share)
+static inline uint32_t top_names_best(const struct top_names *tops, uint16_t *ret_share)
 {
     unsigned best = 0;
 

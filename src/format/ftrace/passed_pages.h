@@ -7,12 +7,12 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 
 /* The passed pages of one CPU. */
-struct earlier_pages {
-    struct earlier_pages *next; /* of the trace's CPUs */
-    struct ftrace_capture *capture;
+struct passed_pages {
+    struct passed_pages *next; /* of the trace's CPUs */
+    struct ftrace_instance *instance;
     struct page_feed *feed;
     int cpu;
     uint64_t n_passed;  /* pages before the one where reading went on */
@@ -24,11 +24,11 @@ struct earlier_pages {
     uint8_t *page; /* NULL: none was scanned */
 };
 
-/* Adds PAGES, all zero, to CAPTURE, and removes them. */
-void earlier_pages_init(struct earlier_pages *pages, struct ftrace_capture *capture,
-                        struct page_feed *feed, int cpu);
-void earlier_pages_done(struct earlier_pages *pages);
+/* Adds PAGES, all zero, to INSTANCE, and removes them. */
+void passed_pages_init(struct passed_pages *pages, struct ftrace_instance *instance,
+                       struct page_feed *feed, int cpu);
+void passed_pages_done(struct passed_pages *pages);
 /* Reading went on after N more pages. */
-void earlier_pages_pass(struct earlier_pages *pages, uint64_t n);
+void passed_pages_pass(struct passed_pages *pages, uint64_t n);
 /* The pages cannot be found by their number any more. */
-void earlier_pages_drop(struct earlier_pages *pages);
+void passed_pages_drop(struct passed_pages *pages);

@@ -12,7 +12,7 @@
 #define MARK_LATE 2
 
 /* Marks in their order by ticks, as distances from the first: doubles hold 104 days of ns exactly. */
-struct clock_fit_work {
+struct clock_fit_state {
     const struct clock_fit_mark *marks;
     size_t n;
     double *x; /* ticks */
@@ -25,34 +25,34 @@ struct clock_fit_work {
     bool measured;
 };
 
-static inline double clock_fit_span(const struct clock_fit_work *work)
+static inline double clock_fit_span(const struct clock_fit_state *work)
 {
     return work->x[work->n - 1];
 }
 
 /* Adds the pair at X with offset NS from the first mark and error at most ERROR, if it keeps the pairs
  * ascending (timeline/clock_map.h). There must be room for it. */
-void clock_fit_put_pair(const struct clock_fit_work *work, struct clock_fit *fit, double x,
+void clock_fit_put_pair(const struct clock_fit_state *work, struct clock_fit *fit, double x,
                         double ns, double error);
 
 /* The median of the N > 0 values V, which it sorts. */
 double clock_fit_median(double *v, size_t n);
 
 /* Lays the marks on a line; on one in pieces where that is much nearer to them. ORDER: that of all marks. -ENOMEM. */
-int clock_fit_line(const struct clock_fit_work *work, struct clock_fit *fit,
+int clock_fit_line(const struct clock_fit_state *work, struct clock_fit *fit,
                    enum clock_fit_order order);
 
 /* Whether marks that are not left out are in both orders. */
-bool clock_fit_has_both_orders(const struct clock_fit_work *work);
+bool clock_fit_has_both_orders(const struct clock_fit_state *work);
 
 /* True if the marks clearly show a rate that is not the known one, and by how much it differs. */
-bool clock_fit_shows_drift(const struct clock_fit_work *work, double *ret_ppm);
+bool clock_fit_shows_drift(const struct clock_fit_state *work, double *ret_ppm);
 
 /* The range of rates that marks in both orders allow, [*RET_LOW, *RET_HIGH], within CLOCK_MAP_DRIFT_PPM
  * of the rate if that is known. False: it is not known and they do not bound it. If no rate is allowed,
  * a clock's rate changed or the marks contradict each other; both are then as the marks require. */
-bool clock_fit_bound_rates(const struct clock_fit_work *work, double *ret_low, double *ret_high);
+bool clock_fit_bound_rates(const struct clock_fit_state *work, double *ret_low, double *ret_high);
 
 /* Fits marks in both orders: the offset lies between them. 1: done; 0: at an unknown rate there are too
  * few for a bound; -EINVAL with ERROR: they contradict each other; -ENOMEM. */
-int clock_fit_bound(struct clock_fit_work *work, struct clock_fit *fit, struct error *error);
+int clock_fit_bound(struct clock_fit_state *work, struct clock_fit *fit, struct error *error);

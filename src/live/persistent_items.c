@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "live/rebind.h"
+#include "live/persistent_items.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/ftrace/earlier.h"
+#include "format/ftrace/passed_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct earlier_name {
     uint64_t page; /* which one has it, as n_scanned counts */
 };
 
-static void keep(struct earlier_pages *pages, int32_t pid, const char name[KERNEL_TASK_NAME],
+static void keep(struct passed_pages *pages, int32_t pid, const char name[KERNEL_TASK_NAME],
                  int64_t time)
 {
     struct earlier_name *kept = map_get(&pages->names, (uint64_t)pid);
@@ -38,7 +38,7 @@ static void keep(struct earlier_pages *pages, int32_t pid, const char name[KERNE
     kept->page = pages->n_scanned;
 }
 
-static void keep_tasks(struct earlier_pages *pages, const struct ftrace_record *record,
+static void keep_tasks(struct passed_pages *pages, const struct ftrace_record *record,
                        const struct kernel_task_pairs *pairs, int64_t time)
 {
     for (unsigned i = 0; i < pairs->n; i++) {
@@ -51,10 +51,10 @@ static void keep_tasks(struct earlier_pages *pages, const struct ftrace_record *
 }
 
 /* Scans the last page that was not scanned yet. */
-static void scan_page(struct earlier_pages *pages)
+static void scan_page(struct passed_pages *pages)
 {
-    const struct ftrace_layout *layout = &pages->capture->layout;
-    struct kernel_events *events = pages->capture->events;
+    const struct ftrace_layout *layout = &pages->instance->layout;
+    struct kernel_events *events = pages->instance->events;
     const struct kernel_common common = *kernel_events_common(events);
     struct ftrace_record record;
     struct ftrace_page page;
@@ -70,20 +70,20 @@ static void scan_page(struct earlier_pages *pages)
                           pages->page, layout->size, &error) < 0 ||
         ftrace_page_open(&page, layout, pages->page, layout->size, &what) < 0)
         return;
-    pages->time = ftrace_cpu_time(pages->capture, pages->cpu, page.time);
+    pages->time = ftrace_cpu_time(pages->instance, pages->cpu, page.time);
     while (ftrace_page_next(&page, layout, &record) > 0 && record.size >= common.size) {
         uint16_t id = load_u16_swap(record.data + common.type_offset, layout->swap);
         const struct event_class *class = kernel_events_class(events, id);
 
         if (class && class->task_data)
             keep_tasks(pages, &record, class->task_data,
-                       ftrace_cpu_time(pages->capture, pages->cpu, record.time));
+                       ftrace_cpu_time(pages->instance, pages->cpu, record.time));
     }
 }
 
 /* Scans up to N pages for a name of PID that is later than BEST's (NULL: any). Returns the later one; *MORE is set if there may
  * be one in pages that were not scanned. */
-static const struct earlier_name *find_later(struct earlier_pages *pages, int32_t pid, uint64_t n,
+static const struct earlier_name *find_later(struct passed_pages *pages, int32_t pid, uint64_t n,
                                              const struct earlier_name *best, bool *more)
 {
     const struct earlier_name *found = map_get(&pages->names, (uint64_t)pid);
@@ -101,14 +101,14 @@ static const struct earlier_name *find_later(struct earlier_pages *pages, int32_
 
 static bool find(struct kernel_earlier *earlier, int32_t pid, char ret_name[KERNEL_TASK_NAME])
 {
-    struct ftrace_capture *capture = container_of(earlier, struct ftrace_capture, earlier);
+    struct ftrace_instance *instance = container_of(earlier, struct ftrace_instance, earlier);
     const struct earlier_name *best = NULL;
     uint64_t round = FIRST_ROUND;
     bool more = true;
 
     for (; more; round *= ROUND_GROWTH) {
         more = false;
-        for (struct earlier_pages *pages = capture->pages; pages; pages = pages->next)
+        for (struct passed_pages *pages = instance->pages; pages; pages = pages->next)
             best = find_later(pages, pid, round, best, &more);
     }
     if (best)
@@ -116,23 +116,23 @@ static bool find(struct kernel_earlier *earlier, int32_t pid, char ret_name[KERN
     return best;
 }
 
-void earlier_pages_init(struct earlier_pages *pages, struct ftrace_capture *capture,
-                        struct page_feed *feed, int cpu)
+void passed_pages_init(struct passed_pages *pages, struct ftrace_instance *instance,
+                       struct page_feed *feed, int cpu)
 {
-    *pages = (struct earlier_pages){
-        .next = capture->pages, .capture = capture, .feed = feed, .cpu = cpu, .time = INT64_MAX};
-    capture->pages = pages;
-    capture->earlier.find = find;
+    *pages = (struct passed_pages){
+        .next = instance->pages, .instance = instance, .feed = feed, .cpu = cpu, .time = INT64_MAX};
+    instance->pages = pages;
+    instance->earlier.find = find;
 }
 
-void earlier_pages_drop(struct earlier_pages *pages)
+void passed_pages_drop(struct passed_pages *pages)
 {
     pages->n_passed = pages->n_scanned = 0;
 }
 
-void earlier_pages_done(struct earlier_pages *pages)
+void passed_pages_done(struct passed_pages *pages)
 {
-    struct earlier_pages **at = &pages->capture->pages;
+    struct passed_pages **at = &pages->instance->pages;
 
     while (*at != pages)
         at = &(*at)->next;
@@ -142,7 +142,7 @@ void earlier_pages_done(struct earlier_pages *pages)
     free(pages->page);
 }
 
-void earlier_pages_pass(struct earlier_pages *pages, uint64_t n)
+void passed_pages_pass(struct passed_pages *pages, uint64_t n)
 {
     /* What was read since the last time is scanned again. */
     pages->n_passed += pages->n_passed > 0 ? n + pages->n_since : n;
@@ -151,5 +151,5 @@ void earlier_pages_pass(struct earlier_pages *pages, uint64_t n)
     pages->time = INT64_MAX;
     map_done(&pages->names);
     pages->names = (struct map){0};
-    kernel_events_look_earlier(pages->capture->events, &pages->capture->earlier);
+    kernel_events_begin_lookback(pages->instance->events, &pages->instance->earlier);
 }

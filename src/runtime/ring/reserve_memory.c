@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/ring/pages.h"
+#include "runtime/ring/reserve_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define PAGE 4096U
 
-bool pages_take(void *bytes, size_t size)
+bool reserve_pages(void *bytes, size_t size)
 {
     int saved_errno = errno;
     int r;
@@ -28,7 +28,7 @@ bool pages_take(void *bytes, size_t size)
 }
 
 /* Kernels before 5.14 cannot: there all pages are touched when the ring is made. */
-bool pages_can_take(void)
+bool reserve_is_supported(void)
 {
     static atomic_int can; /* 0: not known yet, 1: yes, 2: no */
     int now = atomic_load(&can);
@@ -38,17 +38,17 @@ bool pages_can_take(void)
 
         if (page == MAP_FAILED)
             return false;
-        now = pages_take(page, PAGE) ? 1 : 2;
+        now = reserve_pages(page, PAGE) ? 1 : 2;
         munmap(page, PAGE);
         atomic_store(&can, now);
     }
     return now == 1;
 }
 
-bool pages_take_somehow(void *bytes, size_t size)
+bool reserve_pages_by_touch(void *bytes, size_t size)
 {
-    if (pages_can_take())
-        return pages_take(bytes, size);
+    if (reserve_is_supported())
+        return reserve_pages(bytes, size);
     for (size_t i = 0; i < size; i += PAGE)
         ((volatile uint8_t *)bytes)[i] = 0;
     return true;
@@ -84,7 +84,7 @@ static int file_take_all(int fd, uint64_t length)
     return errno == EOPNOTSUPP ? file_append_to(fd, length) : -errno;
 }
 
-int file_take_space(int fd, uint64_t length, uint64_t first)
+int reserve_file_space(int fd, uint64_t length, uint64_t first)
 {
     struct rlimit limit;
 

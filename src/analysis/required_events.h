@@ -10,7 +10,7 @@
 #include "event/catalogue.h"
 
 /* Lists of events, as `strata record` accepts them; ended by NULL. NULL: it uses none of that layer. */
-struct analysis_needs {
+struct required_events {
     const char *name;
     const char *events;       /* what the trace must have, in words, with the names of events */
     const char *const *host;  /* patterns GROUP:NAME of a host's kernel */
@@ -20,17 +20,17 @@ struct analysis_needs {
 };
 
 /* Ended by one without a name. */
-extern const struct analysis_needs analysis_needs[];
+extern const struct required_events required_events[];
 
 /* What is recorded without --event and --for: what shows how a machine is doing, and costs next to nothing. A QEMU or a
  * kernel may lack some. */
-extern const struct analysis_needs needs_usual;
+extern const struct required_events required_events_usual;
 
 /* "no VM exits are in this trace (...); record with ...": of the analysis called NAME. SELECTED: the options that left
  * out a part of the trace, where such events may be: "..., as far as --pid selects it"; "": none did. Events of CLASSES without
  * a format may be such events, and are named. */
-void needs_put_missing(const char *name, const char *selected, const struct catalogue *classes,
-                       struct text *text);
+void required_events_put_missing(const char *name, const char *selected,
+                                 const struct catalogue *classes, struct text *text);
 
 /* The events of several analyses, each once. Strings are borrowed. */
 struct needed_events {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/scratch.h"
+#include "runtime/scratch_buffer.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 static char buffers[BUFFERS][SCRATCH_SIZE];
 static _Atomic uint32_t taken; /* a bit for each */
 
-char *scratch_take(void)
+char *scratch_buffer_get(void)
 {
     uint32_t now = atomic_load_explicit(&taken, memory_order_relaxed);
     void *mapped;
@@ -30,7 +30,7 @@ char *scratch_take(void)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-void scratch_give(char *scratch)
+void scratch_buffer_put(char *scratch)
 {
     uintptr_t offset = (uintptr_t)scratch - (uintptr_t)buffers;
 

@@ -6,7 +6,7 @@
 
 /* After DONE bytes of N pieces were written: advances *PIECES to the rest and returns how many are
  * left. */
-static inline unsigned pieces_skip(struct iovec **pieces, unsigned n, size_t done)
+static inline unsigned iovec_advance(struct iovec **pieces, unsigned n, size_t done)
 {
     struct iovec *at = *pieces;
 

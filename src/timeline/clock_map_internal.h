@@ -10,4 +10,5 @@
 
 /* Completes CLOCK_MAP from the pairs in `given`; on entry, only `given`, `set_back_ns` and `extra_ns` are set. HZ as of
  * clock_map_parse(). -EINVAL, -ENOMEM with ERROR: it is the caller's to free. */
-int clock_map_make(struct clock_map *clock_map, const char *name, uint64_t hz, struct error *error);
+int clock_map_complete(struct clock_map *clock_map, const char *name, uint64_t hz,
+                       struct error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 
 #define PIXELS_MAX 8192
 #define PIXELS_DEFAULT 1024

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/needs.h"
+#include "analysis/required_events.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@
         "kvm:kvm_cpuid", "kvm:kvm_hypercall", "kvm:kvm_page_fault", "kvm:kvm_userspace_exit", \
         KVM_EXITS_OF_OTHERS
 
-const struct analysis_needs analysis_needs[] = {
+const struct required_events required_events[] = {
     {.name = "exits",
      .events = "VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry, or "
                "class pv; of QEMU, kvm_run_exit and kvm_vcpu_ioctl; of s390, kvm_s390_sie_exit and "
@@ -73,7 +73,7 @@ const struct analysis_needs analysis_needs[] = {
     "sched:sched_switch", "sched:sched_wakeup", "irq:irq_handler_*", "irq:softirq_entry", \
         "irq:softirq_exit"
 
-const struct analysis_needs needs_usual = {
+const struct required_events required_events_usual = {
     /* kvm_guest_fault is arm64's kvm_page_fault. */
     .host = LIST("kvm:kvm_entry", "kvm:kvm_exit",
                  /* of s390, POWER and LoongArch */
@@ -101,9 +101,9 @@ static int add_each(struct strings *strings, const char *const *list)
     return 0;
 }
 
-static const struct analysis_needs *find(const char *name, size_t len)
+static const struct required_events *find(const char *name, size_t len)
 {
-    for (const struct analysis_needs *needs = analysis_needs; needs->name; needs++)
+    for (const struct required_events *needs = required_events; needs->name; needs++)
         if (strlen(needs->name) == len && memcmp(needs->name, name, len) == 0)
             return needs;
     return NULL;
@@ -126,7 +126,7 @@ static void put_without_format(const struct catalogue *classes, struct text *tex
 
 /* Whether such events were met in a text of perf script, whose classes are those of its events: then they lack a CPU, which -F may leave
  * out. */
-static bool are_in_text(const struct analysis_needs *needs, const struct catalogue *classes)
+static bool are_in_text(const struct required_events *needs, const struct catalogue *classes)
 {
     char name[64];
 
@@ -142,10 +142,10 @@ static bool are_in_text(const struct analysis_needs *needs, const struct catalog
     return false;
 }
 
-void needs_put_missing(const char *name, const char *selected, const struct catalogue *classes,
-                       struct text *text)
+void required_events_put_missing(const char *name, const char *selected,
+                                 const struct catalogue *classes, struct text *text)
 {
-    const struct analysis_needs *needs = find(name, strlen(name));
+    const struct required_events *needs = find(name, strlen(name));
 
     text_printf(text, "no %s", needs->events);
     if (*selected)
@@ -180,7 +180,7 @@ int needed_events_find(const char *names, struct needed_events *ret_events, stru
 
     for (const char *p = names;; p++) {
         size_t len = strcspn(p, ",");
-        const struct analysis_needs *needs = find(p, len);
+        const struct required_events *needs = find(p, len);
 
         if (!needs) {
             needed_events_done(&events);

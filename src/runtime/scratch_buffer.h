@@ -7,5 +7,5 @@
 #define SCRATCH_SIZE 4096
 
 /* SCRATCH_SIZE bytes, of any content. NULL: no memory. */
-char *scratch_take(void);
-void scratch_give(char *scratch);
+char *scratch_buffer_get(void);
+void scratch_buffer_put(char *scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/sinks/pass.h"
+#include "runtime/sinks/drain_pass.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

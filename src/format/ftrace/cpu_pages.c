@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/ftrace/cpu.h"
+#include "format/ftrace/cpu_pages.h"
 
 #include <stdio.h>
 
 #include "base/text.h"
 #include "event/kernel.h"
-#include "format/ftrace/earlier.h"
+#include "format/ftrace/passed_pages.h"
 #include "schema/kernel/origin.h"
 
 /* Pages on each side of the one that is looked for, whose times show whether its own is right. */
@@ -24,7 +24,7 @@ struct held_item {
 
 struct ftrace_cpu {
     struct source source;
-    struct ftrace_capture *capture;
+    struct ftrace_instance *instance;
     struct page_feed *feed;
     int cpu;
     int result; /* what next() returns once there is nothing more: 0 or the error */
@@ -43,7 +43,7 @@ struct ftrace_cpu {
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
     int64_t begin,
         end; /* of its first page and its last event, found before; TIME_UNKNOWN: not known */
-    struct earlier_pages earlier;
+    struct passed_pages earlier;
     struct held_item held[2]; /* the one before is lent */
     unsigned next_held;
     bool has_held;
@@ -54,20 +54,20 @@ struct ftrace_cpu {
     struct item items[RUN_MAX];
 };
 
-int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
-                       struct kernel_events *events, const struct ftrace_layout *layout,
-                       bool keep_going, struct ftrace_capture **ret_capture)
+int ftrace_instance_new(struct catalogue *catalogue, const struct origin *origin,
+                        struct kernel_events *events, const struct ftrace_layout *layout,
+                        bool keep_going, struct ftrace_instance **ret_instance)
 {
-    struct ftrace_capture *capture = malloc(sizeof *capture);
+    struct ftrace_instance *instance = malloc(sizeof *instance);
     struct kernel_origin *copy = arena_alloc(&catalogue->arena, sizeof *copy);
 
-    if (!capture || !copy || catalogue_list_origin(catalogue, &copy->origin) < 0) {
-        free(capture);
+    if (!instance || !copy || catalogue_list_origin(catalogue, &copy->origin) < 0) {
+        free(instance);
         kernel_events_unref(events);
         return -ENOMEM;
     }
     kernel_origin_init(copy, origin, events);
-    *capture = (struct ftrace_capture){
+    *instance = (struct ftrace_instance){
         .n_refs = 1,
         .events = events,
         .layout = *layout,
@@ -75,27 +75,27 @@ int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
         .keep_going = keep_going,
         .ends = CPU_ENDS_NONE,
     };
-    *ret_capture = capture;
+    *ret_instance = instance;
     return 0;
 }
 
-void ftrace_capture_unref(struct ftrace_capture *capture)
+void ftrace_instance_unref(struct ftrace_instance *instance)
 {
-    if (!capture || --capture->n_refs > 0)
+    if (!instance || --instance->n_refs > 0)
         return;
-    kernel_events_look_no_earlier(capture->events, &capture->earlier);
-    kernel_events_unref(capture->events);
-    free(capture);
+    kernel_events_end_lookback(instance->events, &instance->earlier);
+    kernel_events_unref(instance->events);
+    free(instance);
 }
 
-void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrace_times *times)
+void ftrace_instance_set_times(struct ftrace_instance *instance, const struct ftrace_times *times)
 {
-    capture->times = times;
+    instance->times = times;
 }
 
 static inline int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
 {
-    return ftrace_cpu_time(cpu->capture, cpu->cpu, time);
+    return ftrace_cpu_time(cpu->instance, cpu->cpu, time);
 }
 
 static int64_t known_time(const struct ftrace_cpu *cpu, uint64_t time)
@@ -115,7 +115,7 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time
         .kind = ITEM_LOSS,
         .cause = cause,
         .time = time,
-        .origin = cpu->capture->origin,
+        .origin = cpu->instance->origin,
         .lost = lost,
         .since = cpu->last_time,
         .cpu = cpu->cpu,
@@ -165,8 +165,8 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     size_t from = (size_t)(at - cpu->page_start);
 
     cpu->in_page = false;
-    cpu->is_open |= cpu->page_size < cpu->capture->layout.size || !cpu->capture->keep_going;
-    if (!cpu->capture->keep_going) {
+    cpu->is_open |= cpu->page_size < cpu->instance->layout.size || !cpu->instance->keep_going;
+    if (!cpu->instance->keep_going) {
         cpu->finished = true;
         add_unreadable(cpu, cpu->page_size - from);
         cpu->result =
@@ -190,7 +190,7 @@ static void find_sync(struct ftrace_cpu *cpu)
     int r;
 
     cpu->lost_sync = false;
-    earlier_pages_drop(&cpu->earlier);
+    passed_pages_drop(&cpu->earlier);
     r = cpu->feed->resync(cpu->feed, cpu->damage, cpu->sync_time, &skipped, &cpu->source.error);
     if (r < 0) {
         cpu->finished = true;
@@ -202,7 +202,7 @@ static void find_sync(struct ftrace_cpu *cpu)
 
 static void next_page(struct ftrace_cpu *cpu)
 {
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const struct ftrace_layout *layout = &cpu->instance->layout;
     const char *what;
     bool is_late;
     int r;
@@ -229,7 +229,7 @@ static void next_page(struct ftrace_cpu *cpu)
         return;
     }
     /* Records of a garbled page may be of any time, and one that is out of step of itself, too. */
-    if (cpu->capture->keep_going &&
+    if (cpu->instance->keep_going &&
         (cpu->sync_time == 0 ||
          ftrace_page_seems_to_begin(layout, cpu->page_start, cpu->page_size, cpu->sync_time)))
         cpu->sync_time = cpu->page.time;
@@ -247,7 +247,7 @@ static void next_page(struct ftrace_cpu *cpu)
 static int read_page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time,
                            struct error *error)
 {
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const struct ftrace_layout *layout = &cpu->instance->layout;
     uint8_t header[64];
     int r;
 
@@ -322,10 +322,10 @@ static bool is_loss(const struct ftrace_cpu *cpu, unsigned number)
 /* Whether nothing follows, though other CPUs go on which were recorded for longer. */
 static bool ends_before_others(const struct ftrace_cpu *cpu)
 {
-    const struct ftrace_capture *capture = cpu->capture;
+    const struct ftrace_instance *instance = cpu->instance;
 
     return cpu->finished && !cpu->has_held && cpu->end != TIME_UNKNOWN &&
-           cpu->end < capture->ends.last_end && !origin_is_recorded_to_end(capture->origin);
+           cpu->end < instance->ends.last_end && !origin_is_recorded_to_end(instance->origin);
 }
 
 /* Marks the item before item NUMBER, if that is a loss. */
@@ -349,7 +349,7 @@ static _cold_ bool decode_own(struct ftrace_cpu *cpu, struct item *item)
 
     made->next = made->start;
     item->class =
-        kernel_events_decode(cpu->capture->events, item->class, item->payload, item->size, made);
+        kernel_events_decode(cpu->instance->events, item->class, item->payload, item->size, made);
     if (!item->class || text_len(made) == 0)
         return item->class;
     item->payload = arena_memdup(&cpu->made, made->start, text_len(made));
@@ -363,7 +363,7 @@ static _cold_ bool decode_own(struct ftrace_cpu *cpu, struct item *item)
 static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned first,
                                            const uint8_t *at)
 {
-    int64_t begin = time_of(cpu, load_u64_swap(cpu->page_start, cpu->capture->layout.swap));
+    int64_t begin = time_of(cpu, load_u64_swap(cpu->page_start, cpu->instance->layout.swap));
     int64_t next;
 
     if (!cpu->feed->peek || page_begin(cpu, 0, &next) < 0 || next < begin)
@@ -381,7 +381,7 @@ static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned firs
 static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu *cpu,
                                                                const struct ftrace_layout *layout)
 {
-    struct kernel_events *events = cpu->capture->events;
+    struct kernel_events *events = cpu->instance->events;
     const struct kernel_common common = *kernel_events_common(events);
     struct ftrace_page page = cpu->page;
     struct item *item = cpu->items + cpu->n_items;
@@ -412,7 +412,7 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
             break;
         }
         item->time = time_of(cpu, record.time);
-        item->origin = cpu->capture->origin;
+        item->origin = cpu->instance->origin;
         item->class = class;
         item->payload = record.data;
         item->size = record.size;
@@ -470,7 +470,7 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
 {
     /* Almost all: a copy of the code without the questions. */
     static const struct ftrace_layout native = {.swap = false, .big_endian = false};
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const struct ftrace_layout *layout = &cpu->instance->layout;
 
     if (likely(!layout->swap && !layout->big_endian))
         walk_records(cpu, &native);
@@ -525,7 +525,7 @@ static void seek(struct ftrace_cpu *cpu)
     n = count_before(cpu, cpu->feed->left(cpu->feed), time);
     if (n == 0 || cpu->feed->skip(cpu->feed, n - 1, &error) < 0)
         return;
-    earlier_pages_pass(&cpu->earlier, n - 1);
+    passed_pages_pass(&cpu->earlier, n - 1);
     cpu->in_page = cpu->has_held = false;
     cpu->last_time = TIME_UNKNOWN;
 }
@@ -535,7 +535,7 @@ static void cpu_seek(struct source *source, int64_t time)
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
     cpu->seek_time = time;
-    kernel_events_forget_tasks(cpu->capture->events);
+    kernel_events_forget_tasks(cpu->instance->events);
 }
 
 static int cpu_next(struct source *source, const struct item **ret_items)
@@ -582,11 +582,11 @@ static void cpu_free(struct source *source)
 
     for (unsigned i = 0; i < ARRAY_SIZE(cpu->held); i++)
         free(cpu->held[i].payload);
-    earlier_pages_done(&cpu->earlier);
+    passed_pages_done(&cpu->earlier);
     arena_done(&cpu->made);
     text_done(&cpu->scratch);
     cpu->feed->free(cpu->feed);
-    ftrace_capture_unref(cpu->capture);
+    ftrace_instance_unref(cpu->instance);
     free(cpu);
 }
 
@@ -594,7 +594,7 @@ static void cpu_facts(const struct source *source,
                       void (*put)(void *arg, const char *key, const char *value), void *arg)
 {
     const struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const struct ftrace_layout *layout = &cpu->instance->layout;
     char value[32];
 
     snprintf(value, sizeof value, "%u bytes", layout->size);
@@ -615,29 +615,30 @@ static void cpu_progress(const struct source *source, uint64_t *ret_done, uint64
 static const char *cpu_hint(const struct source *source)
 {
     const struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
-    struct ftrace_capture *capture = cpu->capture;
-    const char *hint = kernel_events_hint(capture->events);
+    struct ftrace_instance *instance = cpu->instance;
+    const char *hint = kernel_events_hint(instance->events);
     int len;
 
-    if (capture->first != source || !capture->tells_outlier)
-        return capture->first == source ? hint : NULL;
-    len = snprintf(capture->hint, sizeof capture->hint, "%s%s", hint ? hint : "", hint ? "; " : "");
-    if (len < 0 || (size_t)len >= sizeof capture->hint ||
-        !cpu_ends_tell_outlier(&capture->ends, &capture->origin->clock, capture->hint + len,
-                               sizeof capture->hint - (size_t)len))
+    if (instance->first != source || !instance->reports_outlier)
+        return instance->first == source ? hint : NULL;
+    len =
+        snprintf(instance->hint, sizeof instance->hint, "%s%s", hint ? hint : "", hint ? "; " : "");
+    if (len < 0 || (size_t)len >= sizeof instance->hint ||
+        !cpu_ends_report_outlier(&instance->ends, &instance->origin->clock, instance->hint + len,
+                                 sizeof instance->hint - (size_t)len))
         return hint;
-    return capture->hint;
+    return instance->hint;
 }
 
 /* SECOND: when its second page begins; TIME_UNKNOWN: there is none. */
 static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, int64_t second,
                           bool is_after_loss)
 {
-    struct origin *origin = cpu->capture->origin;
+    struct origin *origin = cpu->instance->origin;
     int64_t time = time_of(cpu, MIN(begin, (uint64_t)INT64_MAX));
 
     cpu->begin = time;
-    cpu_ends_note_begin(&cpu->capture->ends, cpu->cpu, time, second);
+    cpu_ends_note_begin(&cpu->instance->ends, cpu->cpu, time, second);
     origin->last_begin = MAX(origin->last_begin, time);
     if (cpu->feed->is_cut || is_after_loss)
         origin->lost_begin = MAX(origin->lost_begin, time);
@@ -657,7 +658,7 @@ static void note_failed_peek(struct ftrace_cpu *cpu, int r, const struct error *
  * recorder wrote may have. */
 static void note_begin(struct ftrace_cpu *cpu)
 {
-    struct ftrace_capture *capture = cpu->capture;
+    struct ftrace_instance *instance = cpu->instance;
     struct error error = {0};
     uint8_t head[PAGE_HEAD_MAX];
     int64_t second;
@@ -668,9 +669,9 @@ static void note_begin(struct ftrace_cpu *cpu)
                       cpu->feed->begins_after_loss);
         return;
     }
-    if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0)
+    if (!cpu->feed->peek || instance->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0)
         return;
-    r = cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error);
+    r = cpu->feed->peek(cpu->feed, 0, head, instance->layout.data, &error);
     if (r < 0) {
         note_failed_peek(cpu, r, &error);
         return;
@@ -678,27 +679,27 @@ static void note_begin(struct ftrace_cpu *cpu)
     if (cpu->feed->left(cpu->feed) < 2 || read_page_begin(cpu, 1, &second, &error) < 0)
         second = TIME_UNKNOWN;
     note_failed_peek(cpu, error.code, &error);
-    note_begin_at(cpu, load_u64_swap(head, capture->layout.swap), second,
-                  cpu->feed->is_late || ftrace_page_is_after_loss(&capture->layout, head));
+    note_begin_at(cpu, load_u64_swap(head, instance->layout.swap), second,
+                  cpu->feed->is_late || ftrace_page_is_after_loss(&instance->layout, head));
 }
 
 /* INNER: when its last but one page ends; TIME_UNKNOWN: there is none. */
 static void note_end_at(struct ftrace_cpu *cpu, int64_t end, int64_t inner)
 {
     cpu->end = end;
-    cpu_ends_note_end(&cpu->capture->ends, cpu->cpu, cpu->begin, end, inner);
+    cpu_ends_note_end(&cpu->instance->ends, cpu->cpu, cpu->begin, end, inner);
 }
 
-void ftrace_capture_judge_ends(struct ftrace_capture *capture)
+void ftrace_instance_judge_ends(struct ftrace_instance *instance)
 {
-    capture->origin->ends_apart |= cpu_ends_are_apart(&capture->ends);
+    instance->origin->ends_apart |= cpu_ends_are_apart(&instance->ends);
 }
 
 /* When page NUMBER from the next one on ends, which BYTES have room for. 1; 0: it is damaged; or a negative errno. */
 static int page_end(const struct ftrace_cpu *cpu, uint64_t number, uint8_t *bytes, int64_t *ret,
                     struct error *error)
 {
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const struct ftrace_layout *layout = &cpu->instance->layout;
     struct ftrace_page page;
     const char *what;
     uint64_t n = 0;
@@ -716,7 +717,7 @@ static int page_end(const struct ftrace_cpu *cpu, uint64_t number, uint8_t *byte
 /* When the CPU ends: after that, others may be recorded alone. 0, -ENOMEM. */
 static int note_end(struct ftrace_cpu *cpu)
 {
-    const struct ftrace_layout *layout = &cpu->capture->layout;
+    const struct ftrace_layout *layout = &cpu->instance->layout;
     struct error error = {0};
     _cleanup_free_ uint8_t *bytes = NULL;
     int64_t end, inner;
@@ -744,7 +745,7 @@ static int note_end(struct ftrace_cpu *cpu)
     return 0;
 }
 
-int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,
+int ftrace_cpu_open(struct ftrace_instance *instance, int cpu_number, struct page_feed *feed,
                     struct source **ret_source)
 {
     static const struct source_ops ops = {
@@ -762,19 +763,19 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
         return -ENOMEM;
     }
     cpu->source.ops = &ops;
-    if (!capture->first)
-        capture->first = &cpu->source;
+    if (!instance->first)
+        instance->first = &cpu->source;
     cpu->source.ordered = true;
     cpu->source.skips = feed->peek != NULL;
-    cpu->capture = capture;
-    capture->n_refs++;
+    cpu->instance = instance;
+    instance->n_refs++;
     cpu->feed = feed;
     cpu->cpu = cpu_number;
     cpu->scratch = TEXT_IN_MEMORY;
     cpu->seek_time = INT64_MIN;
     cpu->last_time = cpu->begin = TIME_UNKNOWN;
-    cpu->page.time = capture->begin;
-    earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
+    cpu->page.time = instance->begin;
+    passed_pages_init(&cpu->earlier, instance, feed, cpu_number);
     error_clear(&cpu->source.error);
     note_begin(cpu);
     if (note_end(cpu) < 0) {
