@@ -414,15 +414,23 @@ static void hide_empty(struct result *result)
 
 static void count_left_out(struct sched *sched)
 {
-    sched->analysis.left_out_name = sched->options.by == SCHED_BY_CPU      ? "CPUs"
-                                    : sched->options.by == SCHED_BY_DOMAIN ? "domains"
-                                                                           : "threads";
-    sched->analysis.left_out_of = sched->options.by == SCHED_BY_VM ? "known to be of one machine"
-                                  : sched->options.by == SCHED_BY_VCPU ? "known to run one vCPU"
-                                                                       : NULL;
+    enum sched_by by = sched->options.by;
+    bool has_domains = false;
+
     sched->analysis.left_out = 0;
-    for (unsigned i = 0; i < sched->counted->n_rows; i++)
-        sched->analysis.left_out += !sched_row_is_shown(sched, sched->counted->rows[i]);
+    for (unsigned i = 0; i < sched->counted->n_rows; i++) {
+        const struct sched_row *row = sched->counted->rows[i];
+
+        sched->analysis.left_out += !sched_row_is_shown(sched, row);
+        has_domains |= row->of == STATE_SUBJECT_DOMAIN;
+    }
+    sched->analysis.left_out_name = by == SCHED_BY_CPU                     ? "CPUs"
+                                    : by == SCHED_BY_DOMAIN && has_domains ? "domains"
+                                                                           : "threads";
+    sched->analysis.left_out_of = by == SCHED_BY_VM       ? "known to be of one machine"
+                                  : by == SCHED_BY_VCPU   ? "known to run one vCPU"
+                                  : by == SCHED_BY_DOMAIN ? "of a domain of Xen"
+                                                          : NULL;
 }
 
 int sched_add_rows(struct analysis *analysis, struct result *result)

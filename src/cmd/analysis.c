@@ -235,8 +235,8 @@ static int find_sort_column(const struct analysis_options *options, struct analy
     return column;
 }
 
-/* Reports that all of what ANALYSIS would count is left out by options. */
-static void report_left_out(const struct analysis_options *options, const struct analysis *analysis)
+/* Reports that options left out all of what ANALYSIS would count. EXIT_FAILURE. */
+static int report_left_out(const struct analysis_options *options, const struct analysis *analysis)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
     _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
@@ -254,14 +254,28 @@ static void report_left_out(const struct analysis_options *options, const struct
     if (text_len(&text) == 0)
         text_put_str(&text,
                      analysis->left_out_of ? analysis->left_out_of : "of what --by asks for");
-    if (!text.error)
+    if (text.error)
+        return cli_no_memory();
+    if (analysis->left_out > 0)
         cli_error("none of the %" PRIu64 " %s is %.*s", analysis->left_out,
                   analysis->left_out_name ? analysis->left_out_name : "spans", (int)text_len(&text),
                   text.start);
+    else
+        cli_error("nothing in the trace is %.*s", (int)text_len(&text), text.start);
+    return EXIT_FAILURE;
 }
 
+/* True if options choose among what ANALYSIS counts, or have left some of it out. */
+static bool is_chosen(const struct analysis *analysis)
+{
+    return analysis->left_out > 0 || analysis->settings.select || analysis->settings.task ||
+           analysis->settings.longer > 0;
+}
+
+/* *RET_IS_EMPTY: the result has nothing but notes. */
 static int print(const struct analysis_options *options, const struct trace *trace,
-                 const struct run *run, struct slowest_context *context, struct text *out)
+                 const struct run *run, struct slowest_context *context, struct text *out,
+                 bool *ret_is_empty)
 {
     const struct print_options print_options = {
         .format = (enum table_format)options->format,
@@ -280,9 +294,8 @@ static int print(const struct analysis_options *options, const struct trace *tra
         r = result_note_sources(&result);
     if (r == 0)
         r = result_add_source_key(&result);
-    if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->pass.analysis->left_out > 0)
-        report_left_out(options, run->pass.analysis);
     if (r == 0) {
+        *ret_is_empty = result_is_empty(&result);
         if (!catalogue_errors_are_known(&trace->catalogue))
             result_refute_errors(&result);
         result_sort(&result,
@@ -352,7 +365,7 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     struct run *run = container_of(walk->reading.sink, struct run, pass.sink);
     struct span_printer printer;
     struct slowest_context context = {0};
-    bool is_known;
+    bool is_known, is_empty = false;
     int status;
     int r = 0;
 
@@ -377,12 +390,15 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     if (!is_known)
         status = EXIT_FAILURE;
     if (options->events) {
+        is_empty = printer.n == 0 && run->pass.analysis->ops->has_events(run->pass.analysis);
         r = print_spans_end(&printer);
         walk_report_losses(&run->pass.coverage.losses);
     } else if (is_known && run->pass.sink.error.code == 0 &&
                run->pass.analysis->ops->has_events(run->pass.analysis)) {
-        r = print(options, walk->reading.trace, run, &context, walk->out);
+        r = print(options, walk->reading.trace, run, &context, walk->out, &is_empty);
     }
+    if (r == 0 && is_empty && is_chosen(run->pass.analysis))
+        status = report_left_out(options, run->pass.analysis);
     if (r < 0) {
         cli_no_memory();
         status = EXIT_FAILURE;

@@ -87,6 +87,7 @@ struct run {
     bool is_failed;
     bool is_lossy; /* either trace */
     bool is_part;  /* either trace could not be read whole */
+    bool is_empty; /* neither trace has what an analysis measures */
 };
 
 /* Each trace is read once per analysis. Pipes end after the first time. */
@@ -163,8 +164,10 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
     if (status == EXIT_SUCCESS && (diff_init(&diff, &sides[0].result, &sides[1].result) < 0 ||
                                    print_diff(&diff, &print_options, out) < 0))
         status = cli_no_memory();
-    if (status == EXIT_SUCCESS && diff.n == 0)
+    if (status == EXIT_SUCCESS && diff.n == 0) {
         cli_error("neither trace has what strata %s measures", verb->name);
+        run->is_empty = true;
+    }
     for (unsigned i = 0; status == EXIT_SUCCESS && i < run->options->fail.n; i++)
         run->is_failed |= check_condition(run, i, verb->name, &diff);
     run->is_again = true;
@@ -193,7 +196,7 @@ static int parse_conditions(struct run *run)
 /* A condition that no row is under would pass whatever changed. */
 static int check_conditions(const struct run *run)
 {
-    int status = run->is_part                                 ? EXIT_FAILURE
+    int status = run->is_part || run->is_empty                ? EXIT_FAILURE
                  : run->is_failed                             ? EXIT_CHANGED
                  : run->is_lossy && run->options->open.strict ? EXIT_LOSSES
                                                               : EXIT_SUCCESS;

@@ -140,6 +140,7 @@ void print_span(struct span_printer *printer, const struct analysis_span *span)
     put_task(printer, span);
     put_keys(printer, span);
     table_end_row(table);
+    printer->n++;
 }
 
 int print_spans_end(struct span_printer *printer)

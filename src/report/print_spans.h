@@ -14,6 +14,7 @@ struct span_printer {
     char numbered[RESULT_KEYS][32]; /* "reason_value" */
     bool is_number[RESULT_KEYS];
     unsigned n_keys;
+    uint64_t n; /* printed so far */
     struct clock clock;
     bool is_error_refuted; /* causes and effects contradict the stated errors: they are not known */
 };

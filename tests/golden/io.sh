@@ -284,7 +284,7 @@ case="options leave nothing"
 says() {
     message=$1
     shift
-    "$strata" "$@" -f json vm >actual 2>err || fail "$*: $(cat err)"
+    "$strata" "$@" -f json vm >actual 2>err && fail "$*: no status"
     grep -qx "strata: $message" err && [ "$(jq '.rows | length' actual)" -eq 0 ] || fail "$*: $(cat err)"
 }
 says "none of the 125 requests is of a task 'nosuch'" io --layer guest --task nosuch

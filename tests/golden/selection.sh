@@ -39,7 +39,7 @@ cmp -s whole part && [ "$(cat part)" -gt 0 ] || fail "$(cat whole part)"
 case="a number of events limits what is read"
 "$strata" exits -f json -n 1000 kvm/trace >first
 [ "$(jq '.events' first)" -eq 1000 ] || fail "not 1000 events"
-"$strata" exits -f json -n 1000 --cpu 1 kvm/trace >part
+"$strata" exits -f json -n 1000 --cpu 1 kvm/trace >part && fail "no status"
 [ "$(jq '.events' part)" -eq 1000 ] || fail "not 1000 events are read"
 
 case="refused"

@@ -124,18 +124,49 @@ says 0 "strata: no event matches the selection by --until; the trace begins at $
 says 0 "strata: no event matches the selection by --cpu" report --cpu 77 xen.raw
 says 0 "strata: no event matches the selection by --cpu, --pid" report --cpu 0-1 --pid 99999 xen.raw
 says 0 "strata: no event matches the selection by --layer" report --layer guest xen.raw
-# All verbs alike: status 0 where nothing matches, and 1 where no event is left that an analysis needs.
+# One rule for all verbs: status 1 if nothing is left of what a verb measures, 0 if a verb shows or counts no event.
 for verb in report stat summary 'stat --every 1' 'stat --gaps 3' 'export --to csv'; do
     # shellcheck disable=SC2086 # words
     says 0 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
         $verb --from 99999999 trace.simpletrace
 done
-for verb in exits io irq sched 'latency block'; do
+for verb in exits io irq sched path 'path --waits' 'latency block'; do
     # shellcheck disable=SC2086 # words
     says 1 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
         $verb --from 99999999 trace.simpletrace
 done
-says 0 "strata: none of the 1 requests is of a task 'nosuch'" io --task nosuch trace.simpletrace
+says 1 "strata: neither trace has what strata stat measures" diff --from 99999999 trace.simpletrace trace.simpletrace
+says 1 "strata: none of the 1 requests is of a task 'nosuch'" io --task nosuch trace.simpletrace
+
+# The same of a trace that has what the verb measures.
+tar -xJf "$DATA/io/virtio-blk.tar.xz"
+tar -xJf "$DATA/kvm/exits.tar.xz"
+while IFS='|' read -r verb trace what long; do
+    for option in "--task nosuch|of a task 'nosuch'" '--pid 99999999|selected by --pid' '--vcpu 77|selected by --vcpu'; do
+        # shellcheck disable=SC2086 # words
+        says 1 "strata: none of the $what is ${option#*|}" $verb ${option%|*} $trace
+    done
+    # shellcheck disable=SC2086 # words
+    [ "$long" = - ] || says 1 "strata: none of the $long is 1000 s long or longer" $verb --longer 1000 $trace
+    for option in '--task nosuch' '--pid 99999999' '--vcpu 77' '--cpu 77' '--longer 1000'; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        "$strata" $verb $option --events $trace >out 2>err || status=$?
+        [ $status -eq 1 ] || fail "strata $verb $option --events: exit status $status: $(cat err)"
+        [ "$(wc -l <out)" -eq 1 ] || fail "strata $verb $option --events: $(cat out)"
+        grep -q '^strata: no.* in the trace is \|^strata: none of the ' err || fail "strata $verb $option: $(cat err)"
+    done
+done <<'END'
+exits|trace|2044 spans|2043 spans
+io|vm|192 requests|192 requests
+irq|vm|165 spans|165 spans
+sched|vm|125 threads|-
+latency block|vm|184 spans|180 spans
+path|vm|192 requests|192 requests
+path block|vm|180 spans|180 spans
+path --waits|vm|4706 waits|4706 waits
+END
+says 1 "strata: nothing in the trace is selected by --cpu" sched --cpu 77 vm
 "$strata" report --limit 0 trace.simpletrace >out 2>err
 [ ! -s err ] || fail "$(cat err)"
 says 0 "strata: no event in the trace matches 'blk_root_atach'; did you mean 'blk_root_attach'?" \

@@ -231,6 +231,20 @@ double result_number(const struct result *result, const struct result_row *row, 
     return NAN;
 }
 
+bool result_is_empty(const struct result *result)
+{
+    bool has = result->n_slowest > 0;
+
+    for (unsigned i = 0; i < result->n_rows && !has; i++)
+        for (unsigned j = 0; j < result->n_columns && !has; j++) {
+            double number = result_number(result, result->rows[i], j);
+
+            has = result->columns[j].title &&
+                  (result_is_unknown(result->rows[i], j) || (!isnan(number) && number != 0));
+        }
+    return !has;
+}
+
 /* *RET: NULL where WHY is. */
 static int copy_sentences(struct result *result, const char *const *why, const char *const **ret)
 {

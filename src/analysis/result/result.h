@@ -212,6 +212,8 @@ static inline bool result_has(const struct result_row *row, unsigned column)
 /* The number of a column as a double, durations and times in ns (ticks where the rate is unknown). NAN: unknown, or a
  * text. */
 double result_number(const struct result *result, const struct result_row *row, unsigned column);
+/* True if the columns that are shown have no number but 0 and no unknown one, and there are no slowest spans. */
+bool result_is_empty(const struct result *result);
 
 /* SLOW, its stages and sentences are copied. 0, -ENOMEM. */
 int result_add_slow(struct result *result, const struct result_slow *slow);
