@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Whether a recording that came to its end is complete, one word for one state: "yes", "no; 5 events were lost", or, if more
- * than LOST are missing or may be, "no; an unknown number of events was lost". */
+/* States in the same words everywhere whether a recording that has ended is complete: "yes", "no; 5 events were lost",
+ * or, if more than LOST events are or may be missing, "no; an unknown number of events was lost". */
 
 #include <stdbool.h>
 #include <stdint.h>

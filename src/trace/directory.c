@@ -16,10 +16,10 @@
 #include "trace/recognise.h"
 #include "tracedir/manifest.h"
 
-/* Limits the search for traces: the given directory may be a whole disk. */
+/* Limits of the search: the given directory may be a whole disk. */
 #define DEPTH_MAX 5u
 #define VISITED_MAX 2000u
-/* As many are named. */
+/* so many are named */
 #define SHOWN_MAX 4u
 #define HEAD_SIZE 8192
 
@@ -28,7 +28,7 @@ bool directory_is_trace(const char *path)
     return ctf_probe_dir(path) || ftrace_probe_dir(path);
 }
 
-/* The beginning of a regular file. Returns its length; 0: none. */
+/* Reads the beginning of a regular file. Returns its length, 0 if it cannot be read. */
 static size_t read_head(const char *path, char head[HEAD_SIZE])
 {
     /* Non-blocking: opening must not wait, whatever the path is. */
@@ -42,7 +42,7 @@ static size_t read_head(const char *path, char head[HEAD_SIZE])
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Nearly any text could be a log without times, so that one is not counted. */
+/* Nearly any text could be a log without times, so such logs do not count. */
 static bool file_is_trace(const char *path)
 {
     char head[HEAD_SIZE];
@@ -76,8 +76,8 @@ char *directory_of_manifest(const char *path)
 /* ---- Searching a directory for traces ---- */
 
 struct search {
-    struct text text; /* the paths of the first ones */
-    dev_t device;     /* other file systems are not looked into */
+    struct text text; /* paths of the first traces */
+    dev_t device;     /* other file systems are not searched */
     unsigned n_found, n_visited;
 };
 

@@ -11,12 +11,12 @@
 #include "timeline/clock_convert.h"
 #include "trace/open.h"
 
-/* How many times as exact durations become by a straight line, if times are put on one. */
+/* Times are put on a straight line if durations become so many times as exact. */
 #define STRAIGHT_GAIN 4
 
 /* ---- How one clock relates to its host's ---- */
 
-/* Records a printf-like reason why PART cannot be put on a timeline. -ENOMEM. */
+/* Records in printf format why INPUT cannot be put on a timeline. -ENOMEM. */
 _printf_(3, 4) static int unrelated(struct trace *trace, struct trace_input *input,
                                     const char *format, ...)
 {
@@ -30,8 +30,8 @@ _printf_(3, 4) static int unrelated(struct trace *trace, struct trace_input *inp
     return input->unrelated ? 0 : -ENOMEM;
 }
 
-/* The identity of the host that recorded a source: its boot ID; if that is not known, that of another
- * source in its directory, or else the directory. */
+/* The identity of the host that recorded a source: its boot ID, or if it is unknown, the boot ID of another source in
+ * its directory, or else the directory. */
 static const char *find_host(const struct trace_input *input)
 {
     const struct manifest *manifest = input->manifest;
@@ -44,7 +44,7 @@ static const char *find_host(const struct trace_input *input)
     return input->path;
 }
 
-/* The pairs of a CTF trace are in its clock's ticks, but its reader returns ns. */
+/* The pairs of a CTF trace are in ticks of its clock, but its reader lends ns. */
 static int convert_pairs(const struct trace_input *input, struct clock_map *clock_map,
                          struct error *error)
 {
@@ -64,8 +64,8 @@ static int convert_pairs(const struct trace_input *input, struct clock_map *cloc
     return 0;
 }
 
-/* The rate of the host's time stamp counter, ns a tick, as far as a moment at which a recording began and one at which it
- * ended tell it: that of the longest. False: none do. */
+/* Finds the rate of the host's time stamp counter, in ns per tick, from the moments at which recordings began and
+ * ended. The longest recording is used. False if there is none. */
 static bool find_tsc_rate(const struct trace_input *input, double *ret_least, double *ret_most)
 {
     const struct manifest *manifest = input->manifest;
@@ -89,8 +89,9 @@ static bool find_tsc_rate(const struct trace_input *input, double *ret_least, do
     return longest > 0 && *ret_least > 0;
 }
 
-/* A guest's time stamp counter mostly runs as the host's does. It is taken to if the rate that the guest's kernel has for it
- * says so, too: that one is measured by another clock, and may be wrong, but not by chance as the host's is. */
+/* A guest's time stamp counter mostly runs at the host's rate. This is assumed if the rate in the guest's kernel
+ * agrees. The kernel measured it by another clock, so it may be wrong, but would not be equal to the host's rate by
+ * chance. */
 static int limit_rate(const struct trace_input *input, struct clock_map *map)
 {
     double given = map->given_hz > 0 ? 1e9 / (double)map->given_hz : 0;
@@ -108,9 +109,9 @@ static int limit_rate(const struct trace_input *input, struct clock_map *map)
     return clock_map_limit_rate(map, least, most);
 }
 
-/* Puts times on a straight line through the pairs, where that makes durations several times as exact: between two pairs near to
- * each other, or inexact ones, times would run too fast or too slowly by what these may be wrong. The largest error of a time
- * does not grow by it, if nothing but the pairs is known. */
+/* Puts times on a straight line through the pairs if this makes durations several times as exact. Between inexact
+ * pairs, or pairs close to each other, times would run too fast or too slowly. The largest error of a time does not
+ * grow, because only the pairs are known. */
 static int straighten(struct clock_map *map)
 {
     const struct clock_map_pair *pairs = map->pairs;
@@ -158,8 +159,7 @@ static int read_pairs(const struct trace_input *input, struct clock_map *ret, st
     return r;
 }
 
-/* The moments at which a recording began and ended are pairs of the time stamp counter and the host's
- * clock. */
+/* The begin and the end of a recording are pairs of the time stamp counter and the host's clock. */
 static int take_moments(const struct trace_input *input, struct clock_map *ret, struct error *error)
 {
     const struct manifest_moment *moments[] = {&input->recorded->began, &input->recorded->ended};
@@ -258,7 +258,7 @@ int host_time_find(struct trace *trace, struct trace_input *input)
 
 /* ---- One timeline ---- */
 
-/* Guests boot by themselves: their clocks have nothing in common, even by the same name. */
+/* Guests boot separately, so their clocks are unrelated even if their names are the same. */
 static const char *machine_of(const struct trace_input *input)
 {
     const struct manifest_guest *guest = input->recorded ? input->recorded->guest : NULL;
@@ -271,8 +271,8 @@ static bool same_host(const struct trace_input *a, const struct trace_input *b)
     return !a->host || !b->host || strcmp(a->host, b->host) == 0;
 }
 
-/* True if pairs relate its clock, but nothing identifies the host: it may be another machine's than
- * that of an input with the same clock name, because pairs alone do not show it. */
+/* True if pairs relate the clock of INPUT but nothing identifies the host. Pairs alone do not show whether it is the
+ * host of another input with the same clock name. */
 static bool is_by_itself(const struct trace_input *input)
 {
     return input->clock_map && input->recorded->clock.pairs && machine_of(input)[0] == '\0';
@@ -286,7 +286,7 @@ static bool same_clock(const struct trace_input *a, const struct trace_input *b)
            a->origin->clock.hz == b->origin->clock.hz && strcmp(machine_of(a), machine_of(b)) == 0;
 }
 
-/* Whether all is of one clock as it is. */
+/* True if all inputs have one clock without conversion. */
 static bool is_one_clock(const struct trace *trace)
 {
     const struct trace_input *inputs = trace->inputs;
@@ -298,7 +298,7 @@ static bool is_one_clock(const struct trace *trace)
     return true;
 }
 
-/* True if each of several sources says that its clock is the host's. */
+/* True if there are several sources, and each says that its clock is the host's. */
 static bool is_on_timeline(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->n_inputs; i++)
@@ -316,7 +316,7 @@ static const char *name_of(const struct trace_input *input, char *buf, size_t si
     return buf;
 }
 
-/* PART and OTHER cannot be put on one timeline, because of WHY. */
+/* Fails because INPUT and OTHER cannot be put on one timeline: WHY. */
 static int refuse(const struct trace_input *input, const struct trace_input *other, const char *why,
                   struct error *error)
 {
@@ -333,7 +333,7 @@ static int refuse(const struct trace_input *input, const struct trace_input *oth
                      input->recorded || other->recorded ? " (--source)" : "");
 }
 
-/* True if the user declares that its clock is the host's, although the trace does not say so. */
+/* True if the user declares that the clock of INPUT is the host's, which the trace does not say. */
 static bool may_be_host_clock(const struct trace_input *input)
 {
     return (!input->recorded || !input->recorded->guest) &&
@@ -341,7 +341,7 @@ static bool may_be_host_clock(const struct trace_input *input)
            input->origin->clock.hz == NANOSECONDS;
 }
 
-/* True if PART can be put on the timeline; otherwise records a reason. */
+/* True if INPUT can be put on the timeline. Otherwise records the reason. */
 static bool is_related(const struct trace_input *input, bool wanted)
 {
     return !input->unrelated || (wanted && may_be_host_clock(input));
@@ -363,7 +363,7 @@ static const char *another_host(const struct trace_input *a, const struct trace_
     return buf;
 }
 
-/* Whether all can be put on one timeline. */
+/* Checks that all inputs can be put on one timeline. */
 static int check(const struct trace *trace, bool wanted, struct error *error)
 {
     const struct trace_input *inputs = trace->inputs;
@@ -401,8 +401,8 @@ static int check(const struct trace *trace, bool wanted, struct error *error)
     return 0;
 }
 
-/* True if the traces themselves say that their clocks differ. The manifest of a trace directory says
- * more about its own sources. */
+/* True if the traces say themselves that their clocks differ. For sources of a trace directory the manifest says it
+ * better. */
 static bool has_other_clock(const struct trace_input *a, const struct trace_input *b)
 {
     const struct origin *x = a->origin, *y = b->origin;
@@ -433,8 +433,8 @@ static const char *other_clock(const struct trace_input *a, const struct trace_i
     return buf;
 }
 
-/* Rejects traces with clocks of different hosts. Times since 1970 are comparable as far as the hosts'
- * clocks agree; a note says so. */
+/* Rejects traces with clocks of different hosts. Times since 1970 are comparable as far as the hosts' clocks agree;
+ * then a note says so. */
 static int check_hosts(struct trace *trace, struct error *error)
 {
     bool noted = false;
@@ -486,7 +486,7 @@ static int put_on_timeline(struct trace *trace, struct trace_input *input)
     return 0;
 }
 
-/* Closes the readers of what cannot be put on the timeline, or is of another host than those before. */
+/* Closes the readers of inputs that cannot be put on the timeline, or are of another host than earlier inputs. */
 static int leave_out_unrelated(struct trace *trace)
 {
     const struct trace_input *known = NULL;

@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/sha256.h"
 
-/* Of the beginning and of the end of a file. */
+/* bytes at the beginning and at the end of a file */
 #define SAMPLE_SIZE ((size_t)64 * 1024)
 #define FILES_MAX 65536u
 #define DEPTH_MAX 8u
@@ -75,7 +75,7 @@ static void free_names(char **names, unsigned n)
     free(names);
 }
 
-/* The names in directory FD, sorted. */
+/* Lists the names in directory FD, sorted. */
 static int list_names(int fd, char ***ret_names, unsigned *ret_n)
 {
     _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");

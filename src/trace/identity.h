@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a trace is known by, wherever it lies: the same for a copy of it, another one for other bytes. */
+/* An identifier of a trace by its content: a copy has the same identifier, changed bytes give another one. */
 
 #include "base/error.h"
 
 #define TRACE_IDENTITY_SIZE 33
 
-/* Of the traces at PATHS, files or directories: 32 hexadecimal digits. It is made of the names of the files in each
- * directory, of their sizes, and of the beginning and the end of each, not of all bytes. -errno with ERROR. "-", a
- * pipe or a device: -ESPIPE, as it can be read once only. */
+/* Writes 32 hexadecimal digits for the traces at PATHS, which are files or directories. The digits depend on the names
+ * and sizes of all files, and on the first and last bytes of each file, not on all bytes. Returns a negative errno with
+ * ERROR; -ESPIPE for "-", a pipe or a device, which can be read only once. */
 int trace_identity(const char *const *paths, unsigned n, char ret_identity[TRACE_IDENTITY_SIZE],
                    struct error *error);

@@ -14,7 +14,7 @@
 #include "tracedir/machine.h"
 #include "tracedir/manifest.h"
 
-/* A clock that is only slewed moves less, but over weeks. */
+/* Slewing alone moves a clock by less than this, except over weeks. */
 #define STEP_MIN_NS INT64_C(1000000000)
 
 struct facts {
@@ -79,7 +79,8 @@ static void put_moment(const struct facts *facts, const char *key,
     facts->put(facts->arg, key, text);
 }
 
-/* By how much the time of day moved against the monotonic clock, so that `began` and `ended` are of two clocks. */
+/* States by how much the time of day moved against the monotonic clock, if `began` and `ended` cannot be compared
+ * therefore. */
 static void put_step(const struct facts *facts, const struct manifest_source *source)
 {
     const struct manifest_moment *began = &source->began, *ended = &source->ended;
@@ -111,7 +112,7 @@ static void put_strings(const struct facts *facts, const char *key, const char *
         put_text(facts, key, &text);
 }
 
-/* As -e of strata record has them; the manifest has EVENT=CONDITION. */
+/* Writes conditions as `strata record -e` takes them; the manifest has EVENT=CONDITION. */
 static void put_conditions(const struct facts *facts, const struct manifest_source *source)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -289,7 +290,7 @@ static void put_snapshot(const struct facts *facts, const struct manifest_snapsh
     }
 }
 
-/* True if strata merge made its timeline, whose host is not known. */
+/* True if strata merge made the timeline. Its host is unknown. */
 bool trace_input_is_merged(const struct trace_input *input)
 {
     return input->host && strncmp(input->host, "merge:", 6) == 0;

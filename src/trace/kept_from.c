@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of which the last seconds or bytes are kept: pages of each CPU, from another time on than those of the others. That is
- * so of a snapshot, where the beginning of a file was released, and where the kernel's buffer went round; and of Xen's, of which a
- * file alone does not say more than that. */
+/* Finds kernels and Xens of which only the last seconds or bytes are kept, so that the pages of each CPU begin at
+ * another time. Such are snapshots, files whose beginning was released, and ring buffers that wrapped around. A file of
+ * Xen alone does not say whether it is such a trace. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "timeline/clock_map.h"
 #include "trace/open.h"
 
-/* Whether the beginning of the file PATH was released. */
+/* True if the beginning of the file PATH was released. */
 static bool is_released(const char *path)
 {
     _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -21,7 +21,7 @@ static bool is_released(const char *path)
     return fd >= 0 && sparse_begin(fd) > 0;
 }
 
-/* Whether that of the pages of a CPU was, in the directory PATH. */
+/* True if the beginning of the pages of any CPU was released, in the directory PATH. */
 static bool has_released(const char *path, unsigned n_cpus)
 {
     bool released = false;
@@ -81,7 +81,8 @@ void trace_set_bounds(struct trace *trace, const struct trace_input *input)
     }
 }
 
-/* The ticks of INPUT at TIME of the host's clock, later (SIGN 1) or earlier (-1) by what these may be wrong. */
+/* Returns the ticks of INPUT at TIME of the host's clock, moved by the largest error: later (SIGN 1) or earlier
+ * (-1). */
 static int64_t to_ticks(const struct trace_input *input, int64_t time, int sign)
 {
     int64_t error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs that a recording had, of some of which there may be no data: the manifest says it; else the events of a kernel that
- * name other CPUs and the vCPUs of its machine do, and where there are none, a gap in the numbers of its files. A recorder that wrote
- * down the length of each file has said it so (recorded_files.c). */
+/* Finds CPUs that were recorded but have no data. The manifest states the CPUs; otherwise events of a kernel name other
+ * CPUs, and its machine has vCPUs; otherwise a gap in the numbers of its files shows them. If the recorder stated the
+ * length of each file, recorded_files.c finds what is missing instead. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool has_data(const struct ftrace_files *files, uint32_t cpu)
     return false;
 }
 
-/* Whether all FILES are a copy of what a kernel had: reading its own takes the events out of it. */
+/* True if all FILES are copies. Reading a kernel's own files takes the events out of it. */
 static bool are_copies(const struct ftrace_files *files)
 {
     uint32_t cpu;
@@ -70,7 +70,8 @@ static void name_vcpus(const struct manifest_source *recorded, struct cpu_set *n
             cpu_set_add(named, (uint32_t)vmm->threads[i].vcpu);
 }
 
-/* Nothing says which CPUs were recorded: one with a higher number than all others may be missing. -ENOMEM. */
+/* Notes that nothing states which CPUs were recorded. A CPU with a higher number than all others may be missing.
+ * -ENOMEM. */
 static int note_unstated(struct open_ctx *ctx)
 {
     ctx->lost_uncounted = true;
@@ -81,7 +82,8 @@ static int note_unstated(struct open_ctx *ctx)
                       ctx->path);
 }
 
-/* Whether all that a look at the events could find is in the manifest: that no switch was filtered, and which files there are. */
+/* True if the manifest states all that examining the events could find: which files there are, and that no switch was
+ * filtered. */
 static bool states_all(const struct manifest_source *recorded)
 {
     return recorded->n_files > 0 && recorded->filters_known && recorded->n_filters == 0;
@@ -155,7 +157,7 @@ int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing)
 
 struct lost_cpus {
     struct source source;
-    unsigned n; /* 0: they were lent */
+    unsigned n; /* 0 after they were lent */
     struct item losses[];
 };
 

@@ -12,15 +12,16 @@
 #include "event/value.h"
 
 #define EVENTS_MAX (1u << 17)
-/* A CPU is named when it has so many points. A wake-up that is about to choose a CPU names the one where the thread ran last. */
+/* Points after which a CPU counts as named. A wake-up that is about to choose a CPU names the CPU where the thread ran
+ * last. */
 #define POINTS_ENOUGH 8u
-#define POINTS_NAMED 5u /* more than one event: what is damaged may name any */
+#define POINTS_NAMED 5u /* more than one event, because a damaged event may name any CPU */
 #define POINTS_SURE 4u
 #define POINTS_UNSURE 1u
 #define SWITCHES_MIN 8u
 #define BROKEN_MIN 3u
 #define BROKEN_MIN_FEW 2u
-/* One of so many switches at least: by L2, L3, L4 and L5. */
+/* One of so many switches at least, by L2, L3, L4 and L5. */
 #define SELECTED_PART 4u
 #define FILTERED_PART 50u
 #define UNSURE_PART 20u
@@ -28,27 +29,28 @@
 #define AWAY_PART 10u    /* … and of the time */
 #define REFUTED_PART 10u /* one of so many at most */
 #define IDLE_THREAD 0
-/* After so long, a CPU has switched to what was put on it. */
+/* After this time a CPU has switched to a thread that was put on it. */
 #define SETTLED_NS 20000000u
 #define SETTLED_TICKS INT64_C(100000000)
 
 enum role_kind { ROLE_OTHER, ROLE_SWITCH, ROLE_SURE, ROLE_UNSURE };
 
-/* What the events of a class are, and the numbers of their fields. */
+/* The meaning of a class of events, and the numbers of the fields in question. */
 struct class_role {
     enum role_kind kind;
-    int first, second; /* -1: none */
-    bool
-        is_of_two; /* a switch or a wake-up: of the thread that does it, and of the one that `second` names */
+    int first, second; /* -1: not used */
+    /* A switch or a wake-up: it has the thread that does it, and the thread that `second` names. */
+    bool is_of_two;
 };
 
 struct seen_cpu {
     bool has_events;
-    bool is_after_switch; /* its last event was a switch, or one of the thread that left */
+    /* Its last event was a switch, or a later event of the thread that left. */
+    bool is_after_switch;
     int32_t from, to;
     int32_t runs; /* the thread that should have the next event; PID_UNKNOWN: not known */
     unsigned points;
-    int64_t named; /* when it had enough points */
+    int64_t named; /* when it had POINTS_ENOUGH */
     int64_t first, last, switched;
 };
 
@@ -57,35 +59,36 @@ struct seen_thread {
     bool has_own;    /* events other than switches and wake-ups */
     bool is_between; /* a switch to it, or from it, is missing */
     unsigned broken; /* switches to it after which its CPU has an event of another thread */
-    unsigned
-        refuted; /* … and it has an event of its own later: the kernel's filter did not leave it out */
-    int64_t away; /* the time from these switches to that event */
+    /* `broken` when it last had an event of its own: the kernel's filter did not leave it out then */
+    unsigned refuted;
+    int64_t away; /* total time from these switches to the next event */
 };
 
 struct search {
     struct seen_cpu cpus[LEFT_OUT_CPUS];
     struct arena arena;
-    struct map roles;   /* by the number of a class, + 1 */
-    struct map threads; /* by number: struct seen_thread */
+    struct map roles;   /* by the number of a class + 1 */
+    struct map threads; /* struct seen_thread by thread number */
     int32_t recent_pid;
     struct seen_thread *recent;
-    struct map pairs;  /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
-    struct map breaks; /* L5: whose events follow each other without a switch, in the same way */
+    struct map pairs; /* who switched to whom, and woke whom: (uint64_t)who << 32 | whom */
+    /* L5: threads whose events follow each other on a CPU without a switch; keys as in `pairs` */
+    struct map breaks;
     unsigned n_switches;
-    unsigned n_unfollowed; /* L5: how often a CPU goes on to another thread without a switch */
-    unsigned
-        n_foreign; /* switches by another thread than they name: numbers are those of a container, or of processes */
+    unsigned n_unfollowed; /* L5: how often a CPU continues with another thread without a switch */
+    /* Switches by another thread than they name, because their numbers are of a container or of processes. */
+    unsigned n_foreign;
     int64_t first, last;
     struct clock clock;
 };
 
-/* 0 is no key. */
+/* A key is never 0. */
 static uint64_t thread_key(int32_t pid)
 {
     return (uint64_t)(uint32_t)pid + 1;
 }
 
-/* The role of events of CLASS. NULL: memory is out. */
+/* Gets the role of events of CLASS. NULL if out of memory. */
 static const struct class_role *get_role(struct search *search, const struct event_class *class)
 {
     static const struct {
@@ -121,7 +124,7 @@ static const struct class_role *get_role(struct search *search, const struct eve
     return role;
 }
 
-/* NULL: memory is out. */
+/* NULL if out of memory. */
 static struct seen_thread *get_thread(struct search *search, int32_t pid)
 {
     struct seen_thread *thread;
@@ -140,7 +143,7 @@ static struct seen_thread *get_thread(struct search *search, int32_t pid)
     return thread;
 }
 
-/* Whether thread PID may be selected by L3. */
+/* True if thread PID may be selected by L3. */
 static bool has_own(const struct search *search, int32_t pid)
 {
     const struct seen_thread *thread = map_get(&search->threads, thread_key(pid));
@@ -160,7 +163,7 @@ static int note_pair(struct search *search, struct map *pairs, int32_t pid, int3
     return map_put(pairs, pair_key(pid, other), search);
 }
 
-/* The CPU of NUMBER was named by an event at TIME. */
+/* An event at TIME names CPU NUMBER. */
 static void name_cpu(struct search *search, int64_t number, unsigned points, int64_t time)
 {
     struct seen_cpu *cpu;
@@ -173,7 +176,8 @@ static void name_cpu(struct search *search, int64_t number, unsigned points, int
     cpu->points += cpu->points < POINTS_ENOUGH ? points : 0;
 }
 
-/* L2. CPU has an event of thread PID at TIME. Only the first one after a switch counts, by the thread that the switch names. */
+/* L2. CPU has an event of thread PID at TIME. Counts only the first event after a switch, for the thread that the
+ * switch names. */
 static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int64_t time,
                   bool is_switch)
 {
@@ -195,7 +199,8 @@ static int follow(struct search *search, struct seen_cpu *cpu, int32_t pid, int6
     return 0;
 }
 
-/* L5. CPU has an event of thread PID, or a switch from it. Each change counts, also on a CPU without a switch. */
+/* L5. CPU has an event of thread PID, or a switch from it. Counts each change of threads, also on a CPU without
+ * switches. */
 static int check_thread(struct search *search, struct seen_cpu *cpu, int32_t pid, bool is_switch)
 {
     struct seen_thread *thread, *other;
@@ -215,7 +220,7 @@ static int check_thread(struct search *search, struct seen_cpu *cpu, int32_t pid
     return note_pair(search, &search->breaks, runs, pid);
 }
 
-/* ITEM is an event of its thread; IS_OF_TWO: as in struct class_role. */
+/* Counts ITEM for its thread. IS_OF_TWO: as in struct class_role. */
 static int note_thread(struct search *search, const struct item *item, bool is_of_two)
 {
     struct seen_thread *thread;
@@ -273,7 +278,7 @@ static int put_event(struct search *search, const struct item *item)
     return 0;
 }
 
-/* What a CPU did after its last event is not known. */
+/* After a loss it is unknown which thread the CPU runs. */
 static void put_loss(struct search *search, const struct item *item)
 {
     for (unsigned i = 0; i < LEFT_OUT_CPUS; i++)
@@ -309,14 +314,14 @@ static int look_through(struct search *search, struct source *source, unsigned m
     return r == -ENOMEM ? r : 0;
 }
 
-/* What the switches come to that are not followed by the thread that they name. */
+/* Counts of the switches that are not followed by the thread that they name. */
 struct broken {
     unsigned n;
-    unsigned absent;  /* … and the thread has no event */
-    unsigned idle;    /* of these, to the idle thread */
-    unsigned seen;    /* … the thread has switches and wake-ups alone */
+    unsigned absent;  /* … whose thread has no events */
+    unsigned idle;    /* … of these, to the idle thread */
+    unsigned seen;    /* … whose thread has only switches and wake-ups */
     unsigned refuted; /* as in struct seen_thread */
-    double away;      /* the time with threads that have no event, as a share of that of all CPUs */
+    double away; /* time with threads that have no events, as a share of the time of all CPUs */
 };
 
 static void count_broken(const struct search *search, struct broken *ret)
@@ -348,7 +353,7 @@ static void count_broken(const struct search *search, struct broken *ret)
     ret->away = total > 0 ? away / total : 0;
 }
 
-/* L3. */
+/* By L3. */
 static bool is_filtered(const struct search *search, const struct broken *broken)
 {
     unsigned n = broken->seen + broken->absent;
@@ -378,14 +383,14 @@ static bool is_between(const struct search *search, int32_t pid)
     return thread && thread->is_between;
 }
 
-/* Whether thread PID switches to or from the idle thread, or wakes it: it would be the selected one of the two. */
+/* True if thread PID switches to or from the idle thread, or wakes it. It is the selected one of the two threads. */
 static bool meets_idle(const struct search *search, int32_t pid)
 {
     return map_get(&search->pairs, pair_key(IDLE_THREAD, pid)) ||
            map_get(&search->pairs, pair_key(pid, IDLE_THREAD));
 }
 
-/* L5: whether both threads of a pair of PAIRS are selected, if any threads are. */
+/* L5: true if both threads of a pair in PAIRS are selected, if any threads are. */
 static bool are_both_selected(const struct search *search, const struct map *pairs,
                               bool (*is_selected)(const struct search *search, int32_t pid))
 {
@@ -400,7 +405,7 @@ static bool are_both_selected(const struct search *search, const struct map *pai
     return false;
 }
 
-/* L5. */
+/* By L5. */
 static bool lacks_switches(const struct search *search)
 {
     return search->n_switches >= SWITCHES_MIN && search->n_foreign <= search->n_switches / 2 &&
@@ -409,7 +414,7 @@ static bool lacks_switches(const struct search *search)
             are_both_selected(search, &search->breaks, meets_idle));
 }
 
-/* L4. */
+/* By L4. */
 static bool is_unsure(const struct search *search, const struct broken *broken)
 {
     return search->n_switches >= SWITCHES_MIN && broken->seen + broken->absent >= BROKEN_MIN_FEW &&

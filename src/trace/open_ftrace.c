@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Linux kernel's tracers left. */
+/* Opens what the Linux kernel's tracers wrote. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "trace/open.h"
 #include "tracedir/cpu_files.h"
 
-/* Applies the user's rate to the origins from FIRST on whose clock counts cycles. */
+/* Applies the user's rate to the origins from number FIRST on whose clocks count cycles. */
 static void report_rate(struct open_ctx *ctx, unsigned first)
 {
     struct catalogue *catalogue = &ctx->trace->catalogue;
@@ -76,7 +76,7 @@ static int use_tracefs(struct ftrace_files *files, const char *tree)
     return 0;
 }
 
-/* The input of CTX once more, from its begin. False: it cannot be read twice. */
+/* Opens the input of CTX again, at its beginning. False if it cannot be read twice. */
 static bool open_again(const struct open_ctx *ctx, struct input *ret)
 {
     struct error error = {0};
@@ -88,7 +88,7 @@ static bool open_again(const struct open_ctx *ctx, struct input *ret)
     return fd >= 0 && input_open_fd(ret, fd, ctx->path, INPUT_BUFFER_SIZE, &error) >= 0;
 }
 
-/* Opens IN, what CTX has once more, which it takes over. */
+/* Opens the sources of CTX again, from IN. Takes ownership of IN. */
 static int open_sources_again(const struct open_ctx *ctx, struct input *in,
                               struct catalogue *catalogue, struct source ***ret_sources,
                               unsigned *ret_n, struct error *error)
@@ -119,7 +119,7 @@ static int open_sources_again(const struct open_ctx *ctx, struct input *in,
     return r;
 }
 
-/* What was left out of the input of CTX, which is read for that once before. -ENOMEM. */
+/* Finds what was left out of the input of CTX by reading it once more. -ENOMEM. */
 static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
 {
     struct catalogue catalogue = {0};
@@ -136,7 +136,7 @@ static int find_left_out(const struct open_ctx *ctx, struct left_out *ret)
     return left_out_find_in(r, sources, n, &catalogue, ret);
 }
 
-/* The CPUs in LACKING have fewer events than the file says. -ENOMEM. */
+/* Notes that the CPUs in LACKING have fewer events than the file states. -ENOMEM. */
 static int note_lacking(const struct open_ctx *ctx, const struct cpu_set *lacking)
 {
     unsigned n = cpu_set_count(lacking);
@@ -233,7 +233,7 @@ int open_kernel_text(struct open_ctx *ctx, struct error *error)
     return r < 0 ? r : known_threads_note(ctx, first_origin, &left_out);
 }
 
-/* Events with equal times are ordered by CPU, whatever the order of the paths. */
+/* Orders events with equal times by CPU, whatever the order of the paths. */
 static int compare_cpus(const void *a, const void *b)
 {
     const struct ftrace_raw *x = a;
@@ -242,7 +242,7 @@ static int compare_cpus(const void *a, const void *b)
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-/* The file of a CPU, which is added where there is none. NULL: out of memory. */
+/* Returns the file of a CPU; adds one if there is none. NULL if out of memory. */
 static struct ftrace_raw *find_raw(const struct open_ctx *ctx, struct ftrace_files *files,
                                    uint32_t cpu)
 {
@@ -263,7 +263,7 @@ static struct ftrace_raw *find_raw(const struct open_ctx *ctx, struct ftrace_fil
     return &files->raws[files->n_raws - 1];
 }
 
-/* The CPU whose pages FILE has, of the directory PATH. */
+/* Finds the CPU whose pages FILE has, in the directory PATH. */
 static bool cpu_of_file(const struct manifest_file *file, const char *path, uint32_t *ret_cpu)
 {
     size_t len = strlen(path);
@@ -272,7 +272,7 @@ static bool cpu_of_file(const struct manifest_file *file, const char *path, uint
            cpu_file_cpu(file->path + len + 1, ret_cpu);
 }
 
-/* Marks what is missing of what the recorder wrote, which was noted before; what was left out otherwise. -ENOMEM. */
+/* Marks the files that were cut, in the order of CPUs, and finds what else was left out. -ENOMEM. */
 static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files, struct left_out *ret)
 {
     const struct manifest_source *recorded = ctx->recorded;
@@ -338,7 +338,7 @@ static int find_tree(const struct open_ctx *ctx, struct ftrace_files *ret_files,
     return ftrace_find(ctx->path, NULL, ret_files, error);
 }
 
-/* Adds the other paths that are pages of other CPUs of the same kernel. */
+/* Adds the other paths that have pages of other CPUs of the same kernel. */
 static int add_others(struct open_ctx *ctx, struct ftrace_files *files)
 {
     int r = 0;

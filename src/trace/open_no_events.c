@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A source of a trace directory that has no events: of a virtual machine monitor whose threads are known. It is opened if
- * it is asked for by its name, to be described. */
+/* A source of a trace directory without events: a virtual machine monitor whose threads are known. It is opened, to be
+ * described, if the user asks for its name. */
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces in CTF: what programs that link libstrata wrote, and other tracers'. */
+/* Opens traces in CTF by programs that link libstrata, and by other tracers. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "trace/left_out.h"
 #include "trace/open.h"
 
-/* Whether FILE of the manifest is the file NAME of the directory of CTX's source; NULL: is in it. */
+/* True if FILE of the manifest is the file NAME in the directory of CTX's source. NAME NULL: any file in the
+ * directory. */
 static bool is_file(const struct open_ctx *ctx, const struct manifest_file *file, const char *name)
 {
     size_t len = strlen(ctx->recorded->path);
@@ -18,7 +19,7 @@ static bool is_file(const struct open_ctx *ctx, const struct manifest_file *file
            (!name || strcmp(file->path + len + 1, name) == 0);
 }
 
-/* Whether the stream PATH has a part of what was recorded: it has losses from its end on. */
+/* True if the stream PATH has only a part of what was recorded. Then it has a loss from its end on. */
 static bool is_stream_cut(const void *arg, const char *path)
 {
     const struct open_ctx *ctx = arg;
@@ -31,7 +32,7 @@ static bool is_stream_cut(const void *arg, const char *path)
     return false;
 }
 
-/* Whether nothing is there of a stream, or not all metadata: what is lost may have been at any time. */
+/* True if a stream or a part of the metadata is missing. Then events may be missing at any time. */
 static bool lacks_stream(const struct open_ctx *ctx)
 {
     bool lacks = false;
@@ -46,7 +47,7 @@ static bool lacks_stream(const struct open_ctx *ctx)
     return lacks;
 }
 
-/* What perf was told to leave out of what it converted, which is read for that once before. -ENOMEM. */
+/* Finds what perf was told to leave out of a trace that it converted, by reading the trace once more. -ENOMEM. */
 static int find_left_out(const struct open_ctx *ctx, const char *const *dirs,
                          const struct reader_options *options, struct left_out *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What QEMU's trace backends wrote. */
+/* Opens what QEMU's trace backends wrote. */
 
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "format/simpletrace/simpletrace.h"
 #include "trace/open.h"
 
-/* The declarations that were recorded with CTX; NULL if there are none, or if they cannot be read,
- * which becomes a note. Declarations that the user names take precedence. */
+/* Gets the declarations that were recorded with CTX. NULL if there are none; if they cannot be read, adds a note.
+ * Declarations that the user names take precedence. */
 static int get_recorded(const struct open_ctx *ctx, const struct qemu_events **ret_events)
 {
     const struct manifest_source *recorded = ctx->recorded;
@@ -48,7 +48,7 @@ static int get_recorded(const struct open_ctx *ctx, const struct qemu_events **r
     return 0;
 }
 
-/* The declarations for OPENING. */
+/* Gets the declarations for CTX. */
 static int get_events(const struct open_ctx *ctx, bool needed,
                       const struct qemu_events **ret_events, struct error *error)
 {

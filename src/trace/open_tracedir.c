@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories with a manifest, as `strata record` leaves them. */
+/* Opens directories with a manifest, which `strata record` makes. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,14 +19,14 @@ int recorded_leave_out(struct trace *trace, const struct manifest_source *source
     return trace_note_missing(trace, "the source '%s' cannot be shown: %s", source->name, why);
 }
 
-/* ---- What a reader of the recording should know of it ---- */
+/* ---- What readers should know of the recording ---- */
 
-/* Of another user, whose process is not known. */
+/* The recorder belongs to another user, and its process is unknown. */
 #define RECORDER_OF_OTHER (-1)
 
 struct search {
     struct stat dir;
-    pid_t recorder; /* 0: not found */
+    pid_t recorder; /* 0 if not found */
 };
 
 static int find_recorder(const struct registry_recording *recording, void *userdata)
@@ -40,7 +40,7 @@ static int find_recorder(const struct registry_recording *recording, void *userd
     return search->recorder != 0;
 }
 
-/* The recorder that writes into DIR; 0: none. */
+/* Finds the recorder that writes into DIR, or returns 0. */
 static pid_t recorder_of(const char *dir, const char *runtime_dir)
 {
     struct search search = {0};
@@ -69,15 +69,15 @@ static bool is_wanted(const struct trace_options *options, const struct manifest
     return !options->source || strcmp(options->source, source->name) == 0;
 }
 
-/* Whether the recorder of SOURCE did not come to its end. A source that is being recorded is not complete yet. */
+/* True if the recorder of SOURCE did not end it. A source that is still being recorded is not complete. */
 static bool is_unfinished(const struct manifest_source *source, bool is_live)
 {
     return manifest_source_has_events(source) && !source->complete &&
            (!is_live || source->ended.realtime_ns != 0);
 }
 
-/* Notes that the recording still runs, by the process RECORDER, or which sources were cut off; a source that failed has it
- * among its problems. And what they state as lost. */
+/* Notes that the recording still runs in process RECORDER, or which sources were cut off. A source that failed is
+ * described by its problems instead. Also notes what sources state as lost. */
 static int note_end(struct trace *trace, const struct trace_options *options, const char *dir,
                     const struct manifest *manifest, pid_t recorder)
 {
@@ -145,7 +145,7 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
     return open_ctxs_append(ctxs, n, &ctx);
 }
 
-/* Each source that is there. */
+/* Adds each source whose data are there. */
 static int add_sources(struct trace *trace, const struct manifest *manifest,
                        const struct trace_options *options, const char *dir, bool is_live,
                        struct open_ctx **ctxs, unsigned *n, struct error *error)

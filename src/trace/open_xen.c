@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Xen's trace buffers held. */
+/* Opens the contents of Xen's trace buffers. */
 
 #include <string.h>
 
@@ -7,8 +7,7 @@
 #include "schema/xen/user_events.h"
 #include "trace/open.h"
 
-/* Adds the files that were recorded with the trace. Without one of them the events are still worth
- * showing. */
+/* Adds the files that were recorded with the trace. If one is missing, the events are still worth showing. */
 static int add_recorded(struct xen_table *table, const struct open_ctx *ctx)
 {
     const struct manifest_source *recorded = ctx->recorded;
@@ -44,8 +43,8 @@ static int keep_table(struct trace *trace, struct xen_table *table)
     return 0;
 }
 
-/* The built-in table with the recorded files and the user's on top, kept by the trace; NULL: there are
- * none. */
+/* Gets the built-in table, extended by the recorded files and then by the user's. The trace keeps it. NULL if there are
+ * no such files. */
 static int get_table(const struct open_ctx *ctx, const struct xen_table **ret_table,
                      struct error *error)
 {
@@ -73,7 +72,7 @@ static int get_table(const struct open_ctx *ctx, const struct xen_table **ret_ta
     return r;
 }
 
-/* The user's values take precedence over the recorded ones. */
+/* Values that the user gives take precedence over recorded values. */
 static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen, struct error *error)
 {
     const struct trace_options *options = ctx->options;

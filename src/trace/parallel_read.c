@@ -11,15 +11,16 @@
 #include "event/select_put.h"
 #include "tracedir/manifest.h"
 
-/* Items of the first part before threads begin: some 6 ms of reading. */
+/* items of the first part before threads begin: some 6 ms of reading */
 #define ITEMS_BEFORE_THREADS 262144u
 #define ITEMS_BEFORE_EAGER 4096u
-/* Smaller files are not worth more than one thread. */
+/* One thread is enough for smaller files. */
 #define BYTES_MIN ((uint64_t)8 << 20)
-/* What an item takes, to judge whether what is left of a part is worth an opening; and what it must take, beside that. */
+/* The estimated time of reading an item, to judge whether the rest of a part is worth an opening, and the least time
+ * that the rest must take in addition to the opening. */
 #define ITEM_NS 20.0
 #define LEFT_MIN_NS 30e6
-/* Bounds the memory for results. */
+/* bounds the memory for results */
 #define PARTS_MAX 64u
 #define STACK_SIZE ((size_t)2 << 20)
 
@@ -29,16 +30,16 @@ struct run {
     struct trace *trace;
     struct parallel_opening *given; /* of `trace` */
     pthread_t threads[PARALLEL_THREADS_MAX];
-    unsigned n_threads; /* that were made */
-    bool has_threads;   /* it was tried */
+    unsigned n_threads; /* that were started */
+    bool has_threads;   /* starting them was tried */
 
-    pthread_mutex_t
-        lock; /* of what follows, and of read->parts, begin, end, position, n_items and is_running of each */
+    /* Guards the following members, read->parts, and begin, end, position, n_items and is_running of each part. */
+    pthread_mutex_t lock;
     pthread_cond_t found;
-    bool finder_left; /* the first thread has looked for the end of the trace */
+    bool finder_left; /* the thread that searches for the end of the trace has finished */
     bool has_last;
-    int64_t last;  /* no selected item is later, as far as was found */
-    int64_t first; /* the time of the first run */
+    int64_t last;  /* as far as was found, no selected item is later */
+    int64_t first; /* time of the first run */
     uint64_t n_items;
     unsigned n_parts;
     int error;
@@ -54,7 +55,7 @@ static void free_opening(struct parallel_opening *opening)
     free(opening);
 }
 
-/* The first run, by which times are relative, and not more. */
+/* Reads only the first run, because selected times may be relative to it. */
 static int start_selection(struct parallel_opening *opening)
 {
     struct error error = {0};
@@ -75,7 +76,7 @@ static int start_selection(struct parallel_opening *opening)
     return opening->selection.started || opening->selection.all ? 0 : -ENODATA;
 }
 
-/* NULL: it failed. Prints nothing. */
+/* Opens the trace again. NULL if that fails. Prints nothing. */
 static struct parallel_opening *open_again(const struct parallel_options *options)
 {
     struct parallel_opening *opening = calloc(1, sizeof *opening);
@@ -106,7 +107,7 @@ static void note_hint(void *arg, const char *path, const char *hint)
     *(bool *)arg = true;
 }
 
-/* What one thread would report, or would have read in another order. */
+/* True if one thread would report something, or would have read the items in another order. */
 static bool is_special(const struct trace *trace)
 {
     bool has_hint = false;
@@ -115,7 +116,7 @@ static bool is_special(const struct trace *trace)
     return has_hint || !trace_order_is_certain(trace);
 }
 
-/* The next run. As trace_next(). */
+/* Reads the next run, as trace_next(). */
 static int next_run(struct parallel_opening *opening)
 {
     int r = trace_next(opening->trace, &opening->items);
@@ -126,7 +127,7 @@ static int next_run(struct parallel_opening *opening)
     return r;
 }
 
-/* Goes to the first item that is not before TIME, which is not before `until`. 0 also at the end. */
+/* Skips to the first item not before TIME, which is not before `until`. Returns 0 also at the end. */
 static int go_to(struct parallel_opening *opening, int64_t time)
 {
     bool has_sought = false;
@@ -175,8 +176,8 @@ static void fail(struct run *run, int error)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Notes how far PART is, so that no thread takes what is in the run of its opening. *RET_STOP: where it ends in that run. An
- * error of any thread. */
+/* Records the progress of PART, so that no other thread takes over items in its current run. *RET_STOP: the index in
+ * the run where PART ends. Returns the error of any thread. */
 static int claim_run(struct run *run, struct parallel_part *part, unsigned *ret_stop)
 {
     const struct parallel_opening *opening = part->opening;
@@ -198,7 +199,7 @@ static int claim_run(struct run *run, struct parallel_part *part, unsigned *ret_
     return error;
 }
 
-/* Puts what is selected of the run up to STOP. */
+/* Puts the selected items of the run up to index STOP. */
 static int put_selected(const struct parallel_part *part, unsigned stop)
 {
     struct parallel_opening *opening = part->opening;
@@ -212,7 +213,7 @@ static int put_selected(const struct parallel_part *part, unsigned stop)
 
 static void begin_threads(struct run *run);
 
-/* What the thread of the given trace does beside its parts. -EAGAIN: reading in parts would be in vain. */
+/* What the thread of the given trace does between runs. -EAGAIN if reading in parts would fail anyway. */
 static int between_runs(struct run *run, const struct parallel_part *part)
 {
     const struct parallel_options *options = run->options;
@@ -229,7 +230,7 @@ static int between_runs(struct run *run, const struct parallel_part *part)
     return 0;
 }
 
-/* Passes over what is before --from, once that is known. */
+/* Seeks to --from once its time is known. */
 static void pass_over(struct parallel_opening *opening)
 {
     int64_t from;
@@ -240,7 +241,7 @@ static void pass_over(struct parallel_opening *opening)
     }
 }
 
-/* Reads on as far as is compared with what other parts have read. IS_WHOLE: the part was read up to its end. */
+/* Reads the items that are compared with other parts. IS_WHOLE: the part was read up to its end. */
 static int read_seams(struct parallel_part *part, bool is_whole)
 {
     struct parallel_opening *opening = part->opening;
@@ -313,7 +314,7 @@ static int do_part(struct run *run, struct parallel_part *part)
     return r < 0 ? r : 0;
 }
 
-/* AFTER: the part before it, NULL: it is the first. With the lock. NULL: memory is out. */
+/* Adds a part after AFTER, or the first part if AFTER is NULL. Call with the lock. NULL if out of memory. */
 static struct parallel_part *add_part(struct run *run, struct parallel_part *after,
                                       struct parallel_opening *opening, int64_t begin, int64_t end)
 {
@@ -336,7 +337,7 @@ static struct parallel_part *add_part(struct run *run, struct parallel_part *aft
     return part;
 }
 
-/* Ticks of what is left of PART. */
+/* Returns how many ticks of PART are left. */
 static uint64_t left_of(const struct run *run, const struct parallel_part *part)
 {
     int64_t end = MIN(part->end, run->last);
@@ -344,7 +345,7 @@ static uint64_t left_of(const struct run *run, const struct parallel_part *part)
     return part->is_running && end > part->position ? (uint64_t)end - (uint64_t)part->position : 0;
 }
 
-/* Whether half of LEFT ticks, from TIME on, is worth going there for OPENING. */
+/* True if a part with LEFT ticks left is worth sharing with OPENING. */
 static bool is_worth(const struct run *run, const struct parallel_opening *opening, uint64_t left)
 {
     uint64_t passed = 0;
@@ -361,7 +362,7 @@ static bool is_worth(const struct run *run, const struct parallel_opening *openi
     return ns > LEFT_MIN_NS + 2.0 * (double)opening->cost_ns;
 }
 
-/* The later half of what is left of the part with the most left, for OPENING. NULL: nothing is worth it. */
+/* Takes the later half of the largest rest of a part for OPENING. NULL if no rest is worth it. */
 static struct parallel_part *take_half(struct run *run, struct parallel_opening *opening)
 {
     struct parallel_part *most = NULL, *part = NULL;
@@ -389,7 +390,7 @@ static struct parallel_part *take_half(struct run *run, struct parallel_opening 
     return part;
 }
 
-/* The parts of one thread, whose opening is OPENING at first. */
+/* Reads parts in one thread, the first ones by OPENING, later ones by new openings if necessary. */
 static void do_parts(struct run *run, struct parallel_opening *opening)
 {
     struct parallel_part *part;
@@ -488,9 +489,9 @@ static void begin_threads(struct run *run)
     }
 }
 
-/* ---- All of it ---- */
+/* ---- Reading all parts ---- */
 
-/* Whether parts meet where they should. */
+/* True if neighbouring parts read the same items at their seams. */
 static bool check_seams(const struct parallel_read *read)
 {
     for (const struct parallel_part *part = read->parts; part && part->next; part = part->next) {
@@ -502,8 +503,8 @@ static bool check_seams(const struct parallel_read *read)
     return true;
 }
 
-/* Whether a reader has an item that is later than all that were put, and was to be put by a part whose reader passed over
- * it: its time is wrong. */
+/* True if a reader has met an item that is later than all that were put. Its time is wrong: the part that should have
+ * put it passed over it. */
 static bool has_left_out(const struct parallel_read *read)
 {
     int64_t newest = INT64_MIN;
@@ -544,7 +545,7 @@ bool parallel_read_is_possible(const struct trace *trace, const struct parallel_
     return trace->n_inputs > 0;
 }
 
-/* The given trace, from its first run on. */
+/* Reads the given trace, from its first run on. */
 static int read_given(struct run *run)
 {
     struct parallel_opening *opening = calloc(1, sizeof *opening);

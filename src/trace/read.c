@@ -12,7 +12,7 @@ static int fail_memory(struct trace_reading *reading)
     return error_set(&reading->error, -ENOMEM, NULL, "out of memory");
 }
 
-/* What ended sink_put(). */
+/* Keeps the error of sink_put(). */
 static int fail_sink(struct trace_reading *reading, const struct sink *sink, int r)
 {
     if (sink->error.code)
@@ -20,7 +20,7 @@ static int fail_sink(struct trace_reading *reading, const struct sink *sink, int
     return error_set(&reading->error, r, NULL, "out of memory");
 }
 
-/* Sees what the trace has before it is selected from: that it has events, and when. */
+/* Notes whether the trace has events, and when, before they are selected. */
 static void note_items(struct trace_reading *reading, const struct item *items, unsigned n)
 {
     for (unsigned i = 0; i < n && !reading->has_events; i++) {
@@ -35,7 +35,7 @@ static void note_items(struct trace_reading *reading, const struct item *items, 
         }
 }
 
-/* The losses that have begun before what is selected, and not ended. */
+/* Reports the losses that began before the first selected item and have not ended. */
 static int report_losses_before(struct trace_reading *reading)
 {
     const struct selection *selection = reading->selection;
@@ -53,7 +53,7 @@ static int report_losses_before(struct trace_reading *reading)
     return r;
 }
 
-/* Of what is not selected, the begins of losses that are. */
+/* Reports the begins of selected losses at items that are not selected. */
 static int report_loss_begins(struct trace_reading *reading, const struct item *items, unsigned n)
 {
     int r = 0;
@@ -65,7 +65,7 @@ static int report_loss_begins(struct trace_reading *reading, const struct item *
     return r;
 }
 
-/* The CPUs that are left out so far, before what is put at TIME. */
+/* Puts losses of the left-out CPUs seen so far, before items at TIME. */
 static int put_unselected(struct trace_reading *reading, int64_t time)
 {
     int r = unselected_cpus_put(&reading->unselected_cpus, reading->unselected_sink, time);
@@ -73,7 +73,7 @@ static int put_unselected(struct trace_reading *reading, int64_t time)
     return r < 0 ? fail_sink(reading, reading->unselected_sink, r) : 0;
 }
 
-/* Of a run: what lies before the next N_SELECTED items, and these. 0, -ENOMEM. */
+/* Notes losses of a run: in the items skipped before the next N_SELECTED items, and in these. 0, -ENOMEM. */
 static int note_losses(struct trace_reading *reading, const struct item *skipped,
                        unsigned n_skipped, unsigned n_selected, bool is_full)
 {
@@ -107,7 +107,7 @@ static bool has_selected(const struct trace_reading *reading, const struct item 
     return false;
 }
 
-/* The next selected items of the run that is lent. As trace_reading_next(); 0: it has no more. */
+/* Lends the next selected items of the current run, as trace_reading_next(). 0 at the end of the run. */
 static int next_of_run(struct trace_reading *reading, const struct item **ret_items)
 {
     unsigned skipped = reading->i, at = reading->i;
@@ -137,7 +137,7 @@ static int next_of_run(struct trace_reading *reading, const struct item **ret_it
     return n;
 }
 
-/* The time before which no item is needed, once it is known. */
+/* Gets the time before which no item is needed. False while it is unknown. */
 static bool get_start(const struct trace_reading *reading, int64_t *ret_time)
 {
     const struct selection *selection = reading->selection;
@@ -168,7 +168,7 @@ static int start(struct trace_reading *reading)
     return 0;
 }
 
-/* Has the next run of the trace lent. 1; 0: there is none that is needed; a negative errno. */
+/* Makes the trace lend its next run. 1, 0 if no further run is needed, or a negative errno. */
 static int next_run(struct trace_reading *reading)
 {
     struct trace *trace = reading->trace;
@@ -198,7 +198,7 @@ static int next_run(struct trace_reading *reading)
     return 1;
 }
 
-/* After the last run: what of losses is known only then. */
+/* Notes losses that are known only after the last run. */
 static int end(struct trace_reading *reading)
 {
     struct trace *trace = reading->trace;
@@ -211,7 +211,7 @@ static int end(struct trace_reading *reading)
     return r < 0 ? error_set(&reading->error, r, NULL, "out of memory") : 0;
 }
 
-/* The next loss that reaches beyond what was selected, as far as it is in it. */
+/* Lends the selected part of the next loss that reaches beyond the selection. */
 static int next_open_loss(struct trace_reading *reading, const struct item **ret_items)
 {
     struct selection *selection = reading->selection;

@@ -12,8 +12,8 @@
 #include "format/trace_dat/trace_dat.h"
 #include "format/xentrace/record.h"
 
-/* Pages have no magic: these bytes are one when its records fit together and carry something that
- * looks like event numbers. Of the kernel's 4 KB pages and the larger ones that may be chosen. */
+/* Pages have no magic number. Bytes count as a page if its records fit together and have plausible event numbers.
+ * Accepts the kernel's 4 KB pages and larger pages, which users can choose. */
 static bool is_ftrace_page(const uint8_t *head, size_t n, bool swap)
 {
     static const uint32_t sizes[] = {4096, 8192};

@@ -13,19 +13,19 @@ enum input_format {
     INPUT_FORMAT_XENTRACE,
     INPUT_FORMAT_TRACE_DAT,
     INPUT_FORMAT_PERF_DATA,
-    INPUT_FORMAT_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
+    INPUT_FORMAT_FTRACE_PAGES, /* of one CPU, without formats to decode them */
     INPUT_FORMAT_FTRACE_DIR,
     INPUT_FORMAT_CTF_DIR,
     INPUT_FORMAT_KERNEL_TEXT, /* what ftrace and perf print */
-    INPUT_FORMAT_NO_EVENTS,   /* by the manifest alone */
+    INPUT_FORMAT_NO_EVENTS,   /* the manifest alone describes it */
 };
 
-/* By the first N bytes of a file; best a page or more, or all of a shorter file. */
+/* Recognises the first N bytes of a file. Give a page or more, or all of a shorter file. */
 enum input_format recognise(const void *head, size_t n);
 
-/* The command that unpacks a file beginning with HEAD ("xz -dc"), or NULL: it is not packed in a way
- * that is known. */
+/* Returns the command that unpacks a file beginning with HEAD ("xz -dc"), or NULL if no known compression is found. */
 const char *recognise_packed(const void *head, size_t n);
 
-/* What a file beginning with HEAD is, and what shows it, of the formats that are exported and not read; or false. */
+/* True if a file beginning with HEAD has a format that strata exports but cannot read. Returns what it is, and what
+ * shows it. */
 bool recognise_exported(const void *head, size_t n, const char **ret_what, const char **ret_viewer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of a trace directory that are missing, or shorter than the recorder wrote them. */
+/* Finds files of a trace directory that are missing, or shorter than the recorder wrote them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "trace/open.h"
 
-/* Whether FILE is not there, or is what a reader may pass over: a link that leads nowhere, a directory, a pipe. */
+/* True if FILE is missing, or is something that a reader may skip: a dangling link, a directory, a pipe. */
 static bool is_missing(const struct open_ctx *ctx, const struct manifest_file *file)
 {
     _cleanup_free_ char *path = NULL;
@@ -41,7 +41,7 @@ bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file
     return is_known && bytes < file->bytes;
 }
 
-/* Whether FILE has events, and does not only describe them. */
+/* True if FILE has events, and does not only describe them. */
 static bool has_events(const struct manifest_source *source, const struct manifest_file *file)
 {
     size_t len = strlen(source->path);

@@ -6,7 +6,8 @@
  *                                                             DIR/archives may be given alone
  *   DIR/NAME-YYYYMMDD-hhmmss-NUMBER/…                         the same: snapshots, which overlap
  *
- * What has one path below a chunk or a snapshot is one trace, which goes on from directory to directory.
+ * Directories with the same path below chunks or snapshots are one trace, which continues from one directory to the
+ * next.
  *
  * Source: lttng(1), lttng-snapshot(1), lttng-rotate(1), and what LTTng 2.13 wrote. */
 
@@ -25,7 +26,7 @@
 #define ROOTS_MAX 65536u
 #define DOMAINS_MAX 4096u
 
-/* A directory with domains, and when it was made among the others. */
+/* A directory that contains domains, and its place in the order in which directories were made. */
 struct root {
     char *path;
     uint64_t order;
@@ -43,7 +44,7 @@ struct session {
     unsigned n_roots;
     struct domain *domains;
     unsigned n_domains;
-    bool is_one; /* it has what no other directory has */
+    bool is_one; /* it has a directory that only sessions have */
 };
 
 static void session_done(struct session *session)
@@ -58,7 +59,7 @@ static void session_done(struct session *session)
     free(session->domains);
 }
 
-/* The digits at the end of the LEN bytes at NAME, after a '-', which *LEN then leaves out. */
+/* Reads the digits after the last '-' in the LEN bytes at NAME, and subtracts both from *LEN. */
 static bool cut_number(const char *name, size_t *len, unsigned digits, uint64_t *ret)
 {
     size_t n = *len;
@@ -76,7 +77,7 @@ static bool cut_number(const char *name, size_t *len, unsigned digits, uint64_t 
     return true;
 }
 
-/* "BEGIN-END-NUMBER", two times as in "20261129T235959+0000"; one that is not finished has no END. */
+/* Recognises "BEGIN-END-NUMBER", with two times as in "20261129T235959+0000". An unfinished chunk has no END. */
 static bool is_chunk(const char *name, uint64_t *ret_number)
 {
     size_t len = strlen(name);
@@ -89,7 +90,7 @@ static bool is_chunk(const char *name, uint64_t *ret_number)
     return name[15] == '+' || name[15] == '-';
 }
 
-/* "NAME-YYYYMMDD-hhmmss-NUMBER"; a session's own has no number. */
+/* Recognises "NAME-YYYYMMDD-hhmmss-NUMBER". The name of a session itself has no number. */
 static bool is_snapshot(const char *name, uint64_t *ret_number)
 {
     size_t len = strlen(name);
@@ -128,7 +129,7 @@ static bool is_dir(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The user's may be a link. */
+/* The directory that the user gives may be a link. */
 static bool is_given_dir(const char *path)
 {
     struct stat st;
@@ -141,7 +142,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Calls FOUND for each directory in DIR, in the order of their names, but for hidden ones. */
+/* Calls FOUND for each directory in DIR except hidden ones, in the order of their names. */
 static int foreach_dir(struct session *session, const char *dir, void *arg,
                        int (*found)(struct session *session, const char *dir, const char *name,
                                     void *arg))
@@ -175,7 +176,7 @@ static int add_chunk(struct session *session, const char *dir, const char *name,
     return cut_number(name, &len, 0, &number) ? add_root(session, dir, name, number) : 0;
 }
 
-/* A directory in the session's own. */
+/* Examines a directory in the session's directory. */
 static int look_at_child(struct session *session, const char *dir, const char *name, void *arg)
 {
     static const char *const known[] = {"kernel", "ust", "uid", "pid"};
@@ -228,7 +229,7 @@ static int add_domain(struct session *session, const char *name, const char *pat
     return bigger[domain->n_dirs++] ? 0 : -ENOMEM;
 }
 
-/* What is looked at below a root: `name` of the directory at hand. */
+/* Where the search below a root is; `name` is the path of the current directory. */
 struct below {
     const char *name;
     unsigned depth;
@@ -260,7 +261,7 @@ static int look_below(struct session *session, const char *dir, const char *name
     return below.depth < DEPTH_MAX ? foreach_dir(session, path, &below, look_below) : 0;
 }
 
-/* The domains become openings. The directories of each are in the order of the roots. */
+/* Makes an entry of each domain. Its directories are in the order of the roots. */
 static int add_openings(const struct session *session, const char *given, struct open_ctx **ctxs,
                         unsigned *n)
 {

@@ -8,8 +8,7 @@
 #include "base/macro.h"
 #include "trace/read.h"
 
-/* The first stretch is this part of the trace. One that has too few events is followed by one that is so many times as
- * long. */
+/* The first stretch is this part of the trace. If it has too few events, the next one is so many times as long. */
 #define FIRST_PART 65536
 #define GROWTH_MIN 4.0
 #define GROWTH_MAX 16.0
@@ -88,12 +87,10 @@ uint64_t tail_limit(const struct select_options *select)
 
 /* ---- Finding where to begin ---- */
 
-/* What was read of a trace. */
+/* A stretch that was read. */
 struct stretch {
-    uint64_t
-        n; /* selected events from the first of the time on, whatever the times of the others */
-    int64_t begin,
-        last; /* the first time of the trace, and the last one, both INT64_MIN: there is none */
+    uint64_t n; /* selected events not before the given time, whatever the order of the times */
+    int64_t begin, last; /* first and last time of the trace; both INT64_MIN if it has no events */
 };
 
 struct search {
@@ -114,7 +111,8 @@ static void see(void *arg, const struct item *items, unsigned n)
     }
 }
 
-/* Counts what lies from FROM on. An error in the trace ends it: it comes up again when the events are printed. 0, -ENOMEM. */
+/* Counts events from FROM on. An error in the trace ends the count, and is reported when the events are printed. 0,
+ * -ENOMEM. */
 static int count(struct trace_reading *reading, int64_t from, struct stretch *stretch)
 {
     const struct item *items;
@@ -126,7 +124,7 @@ static int count(struct trace_reading *reading, int64_t from, struct stretch *st
     return r == -ENOMEM ? r : 0;
 }
 
-/* Reads what lies from FROM on; ONLY_END: only what each source has at its end, with FROM as INT64_MIN. A negative errno with
+/* Reads from FROM on. ONLY_END: reads only the end of each source, with FROM as INT64_MIN. A negative errno with
  * ERROR. */
 static int read_stretch(const struct search *search, int64_t from, bool only_end,
                         struct stretch *ret, struct error *error)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names the threads of a virtual machine monitor as its recorder learned them, if the monitor's own
- * records do not. */
+/* Names the threads of a virtual machine monitor by the recorder's list, if the monitor's records do not name them. */
 
 #include <stdlib.h>
 

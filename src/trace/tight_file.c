@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found of clocks, kept in CACHE/clocks/KEY. Numbers are in the order of the machine that wrote it:
+/* Keeps tightened clocks in the file CACHE/clocks/KEY. Numbers have the byte order of the machine that wrote them:
  *
  *     struct file_head
  *     for each row: struct file_row, its source's name, its pairs, each as three int64_t (host's ns, ticks, error)
  *     SHA-256 of all that
  *
- * A file has its name when it is complete. Its time is that of its last use. */
+ * A file gets its name when it is complete. Its modification time is the time of its last use. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ struct file_pair {
     int64_t host_ns, ticks, error_ns;
 };
 
-/* What is left to be read. */
+/* The bytes that are still to be read. */
 struct rest {
     const char *p;
     size_t n;
@@ -216,7 +216,7 @@ static bool is_key(const char *name)
     return strlen(name) == CACHE_KEY_SIZE - 1 && strspn(name, "0123456789abcdef") == strlen(name);
 }
 
-/* What was not used for long. */
+/* Removes files that were not used for long. */
 static void clean(int directory)
 {
     const time_t now = time(NULL);

@@ -13,10 +13,10 @@
 #include "timeline/causal.h"
 #include "trace/open.h"
 
-/* What takes less long to read is not kept in the user's cache: some tenth of a second. */
+/* Clocks that were found faster are not kept in the user's cache. So many items take about a tenth of a second. */
 #define ITEMS_WORTH_KEEPING 200000u
 
-/* A directory, as it is read for its causes and effects. */
+/* A directory that is read for its causes and effects. */
 struct reading {
     struct causal causal;
     const struct trace *trace;
@@ -62,7 +62,7 @@ static int put(struct reading *reading, const struct item *items, unsigned n)
     return causal_put(&reading->causal, items, n);
 }
 
-/* What the pairs of source I came to. */
+/* Adds the result for source I. */
 static int add_row(struct tight_clocks *clocks, const struct reading *reading, unsigned i)
 {
     const struct causal_clock *found = &reading->causal.clocks[i];
@@ -108,7 +108,7 @@ static int add_row(struct tight_clocks *clocks, const struct reading *reading, u
     return r == -ENOMEM ? r : 0;
 }
 
-/* An error of reading ends it, and is met by who reads the trace, too. -ENOMEM. */
+/* Reads all items. A read error ends it; the reader of the trace meets the error, too. -ENOMEM. */
 static int read_items(struct trace *trace, struct reading *reading)
 {
     const struct item *items;
@@ -143,7 +143,7 @@ static int read_trace(struct trace *trace, struct tight_clocks *clocks)
     return r;
 }
 
-/* Whether causes and effects are known between the sources of TRACE, a directory's. */
+/* True if causes and effects are known between the sources of TRACE, which is opened from a directory. */
 static bool has_causes(const struct trace *trace)
 {
     unsigned guests = 0, others = 0;
@@ -159,8 +159,8 @@ static bool has_causes(const struct trace *trace)
     return trace->host_time && guests == 1 && others > 0;
 }
 
-/* Reads the directory PATH, also beyond what is damaged: its clocks do not depend on who opens it. *RET is NULL if it cannot
- * be read, which who opens it meets, too. -ENOMEM. */
+/* Reads the directory PATH and continues after damage, because the result must not depend on who opens the directory.
+ * *RET is NULL if it cannot be read; whoever opens it meets the error, too. -ENOMEM. */
 static int find_clocks(const char *path, const struct trace_options *options,
                        struct tight_clocks **ret)
 {
@@ -184,7 +184,7 @@ static int find_clocks(const char *path, const struct trace_options *options,
     return r;
 }
 
-/* ---- What was found before ---- */
+/* ---- Clocks that were kept ---- */
 
 static void put_file(struct sha256 *sha, const char *path)
 {
@@ -193,7 +193,7 @@ static void put_file(struct sha256 *sha, const char *path)
         (void)cache_key_put_path(sha, path, true, NULL);
 }
 
-/* Of all that clocks depend on. A negative errno. */
+/* Makes the key from everything that the clocks depend on. A negative errno. */
 static int make_key(const char *path, const struct trace_options *options,
                     char ret_key[CACHE_KEY_SIZE])
 {
@@ -216,8 +216,8 @@ static int make_key(const char *path, const struct trace_options *options,
     return r;
 }
 
-/* The clocks of the directory PATH. *RET_OWN: they are the caller's, and not kept elsewhere. *RET is NULL: nothing is
- * known. -ENOMEM. */
+/* Gets the clocks of the directory PATH. *RET is NULL if nothing is known. *RET_OWN is set if the caller must free
+ * them, because they are not kept elsewhere. -ENOMEM. */
 static int get_clocks(const char *path, const struct trace_options *options,
                       const struct tight_clocks **ret, struct tight_clocks **ret_own)
 {
@@ -243,9 +243,9 @@ static int get_clocks(const char *path, const struct trace_options *options,
     return r;
 }
 
-/* ---- The trace that is opened ---- */
+/* ---- Tightening an opened trace ---- */
 
-/* Whether INPUT is of a directory whose sources may have causes and effects in each other. */
+/* True if INPUT is from a directory whose sources may have causes and effects in each other. */
 static bool may_have_causes(const struct trace_input *input)
 {
     const struct manifest *manifest = input->manifest;
@@ -294,7 +294,7 @@ static int apply(struct trace *trace, unsigned i, const struct tight_clock *row)
     return r;
 }
 
-/* Those inputs of TRACE that are sources of the directory of input FIRST. */
+/* Tightens the inputs of TRACE that are sources of the same directory as input FIRST. */
 static int tighten_directory(struct trace *trace, unsigned first,
                              const struct trace_options *options)
 {

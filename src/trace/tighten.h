@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Tightens clocks as trace/clocks.h says; internal to trace/. */
+/* Tightens clocks (trace/clocks.h). Internal to trace/. */
 
 #include "base/error.h"
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
 
-/* What a directory says of one of its sources. */
+/* The result for one source of a directory. */
 #define TIGHT_TEXT_SIZE 96
 struct tight_clock {
     char *source;
-    struct trace_clock
-        clock; /* `source` is the one above, `worst` the one below; `input` is of no use */
+    struct trace_clock clock; /* with `source` and `worst` of this struct; `input` is unused */
     char worst[TIGHT_TEXT_SIZE];
-    struct clock_map map; /* if clock.is_tightened */
+    struct clock_map map; /* valid if clock.is_tightened */
 };
 
 struct tight_clocks {
     struct tight_clock *rows;
     unsigned n;
-    uint64_t n_items; /* that were read for that */
+    uint64_t n_items; /* that were read to find the clocks */
 };
 
-/* Gives TRACE, which was opened with OPTIONS and has not been read, the tightened clocks of its directories. -ENOMEM. */
+/* Gives TRACE the tightened clocks of its directories. OPTIONS opened TRACE, and nothing of it was read. -ENOMEM. */
 int trace_tighten(struct trace *trace, const struct trace_options *options);
 
 /* Returns NULL. */
 struct tight_clocks *tight_clocks_free(struct tight_clocks *clocks);
 
-/* What was found for KEY (base/cache_dir.h) is in the directory CACHE. NULL: it is not, or it cannot be read. */
+/* Loads the clocks kept for KEY in the directory CACHE (base/cache_dir.h). Returns NULL if there are none or they
+ * cannot be read. */
 struct tight_clocks *tight_clocks_load(const char *cache, const char *key);
-/* Keeps CLOCKS there, and removes what was not used for a month. What cannot be kept is not. */
+/* Keeps CLOCKS there, and removes clocks that were not used for a month. Errors are ignored. */
 void tight_clocks_save(const char *cache, const char *key, const struct tight_clocks *clocks);

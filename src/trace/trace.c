@@ -82,7 +82,7 @@ static void opening_done(struct open_ctx *ctx)
         input_done(&ctx->input);
 }
 
-/* Buffers the beginning of IN. */
+/* Fills the buffer of IN with its beginning. */
 static int read_head(struct input *in, struct error *error)
 {
     for (bool is_in_header = false; input_buffered(in) < HEAD_SIZE || is_in_header;
@@ -190,7 +190,7 @@ static int refuse(const struct open_ctx *ctx, struct error *error)
                      "directory)");
 }
 
-/* Notes an input that may be waiting for its writer. */
+/* Notes an input that may wait for its writer. */
 static int note_pipe(struct trace *trace, int fd)
 {
     int *bigger = realloc(trace->pipes, (trace->n_pipes + 1) * sizeof *trace->pipes);
@@ -331,7 +331,7 @@ static int assemble(struct trace *trace, const struct trace_options *options)
     return r;
 }
 
-/* A source of a trace directory that cannot be opened becomes a note, if another source can. */
+/* If another source can be opened, turns the error of a source of a trace directory into a note. */
 static int skip_unreadable(struct open_ctx *ctx, int r, struct error *error, struct error *first)
 {
     if (r >= 0)
@@ -348,7 +348,7 @@ static int skip_unreadable(struct open_ctx *ctx, int r, struct error *error, str
     return r;
 }
 
-/* Notes that FILE with symbols is not used if no source is of a kernel whose functions it names. */
+/* Notes that FILE with symbols is unused, if no source has a kernel whose functions it names. */
 static int note_kallsyms(struct trace *trace, const char *file)
 {
     for (unsigned i = 0; i < trace->n_inputs; i++)
@@ -388,7 +388,7 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
     return r < 0 ? r : assemble(trace, ctxs[0].options);
 }
 
-/* Makes an opening of each path, and of each source of a recorded directory. */
+/* Makes an entry for each path, and for each source of a recorded directory. */
 static int expand_all(struct trace *trace, const char *const *paths, unsigned n_paths,
                       const struct trace_options *options, struct open_ctx **ret_openings,
                       unsigned *ret_n, struct error *error)
@@ -474,7 +474,7 @@ unsigned trace_input_of(const struct trace *trace, const struct origin *origin)
     return 0;
 }
 
-/* A bit for each layer of PART; the sources of what was exported may be of several. */
+/* Returns a bit for each layer of INPUT. Sources of an export may have several layers. */
 static unsigned input_layers(const struct trace *trace, const struct trace_input *input)
 {
     unsigned layers = 0;
@@ -529,7 +529,7 @@ bool trace_would_wait(const struct trace *trace)
     return false;
 }
 
-/* Of the readers themselves. */
+/* Returns the progress of the readers. */
 static void input_progress(const void *arg, uint64_t *ret_done, uint64_t *ret_total)
 {
     const struct trace *trace = arg;
@@ -562,7 +562,7 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
         input_progress(trace, ret_done, ret_total);
 }
 
-/* Whether a reader learns the names of threads while it reads; those that a recorder knew are there from the start. */
+/* True if a reader learns names of threads while it reads. Names that a recorder stored are known from the start. */
 static bool learns_names(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->catalogue.n_origins; i++) {
@@ -603,7 +603,7 @@ const struct catalogue *trace_classes(const struct trace *trace)
     return trace->ahead ? read_ahead_classes(trace->ahead) : &trace->catalogue;
 }
 
-/* What an export keeps that the reader of the trace itself says. */
+/* Returns the hint for an export, which the reader of the exported trace would have given, or NULL. */
 static const char *export_hint(const struct origin *origin)
 {
     return origin->threads_only && (strcmp(origin->format, "ctf") == 0 ||

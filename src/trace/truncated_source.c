@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stage after the reader of what is only a part of what was recorded: its items, and at their end a loss of unknown size. */
+/* A stage after the reader of an incomplete source: lends its items, and at the end a loss of unknown size. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 struct cut {
     struct transform transform;
-    struct item loss; /* `time`: of the last item */
-    int64_t began;    /* its time where there is no item */
+    struct item loss; /* its `time` is the time of the last item */
+    int64_t began;    /* time of the loss if there are no items */
 };
 
 static void cut_change(struct transform *each, struct item *items, unsigned n)
@@ -36,7 +36,7 @@ static void cut_free(struct transform *each)
     free(container_of(each, struct cut, transform));
 }
 
-/* When the recording of SOURCE began, by the clock of its events; 0: not known. */
+/* Returns when the recording of SOURCE began, by the clock of its events, or 0 if unknown. */
 static int64_t began(const struct manifest_source *source)
 {
     const char *clock = source->clock.name ? source->clock.name : "";

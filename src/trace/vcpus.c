@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the virtual machine and the vCPU of an event by the thread that runs it, from the virtual machine monitors' lists
- * of threads. In the host's kernel, what kvm_entry and kvm_exit say of a listed thread is exact, and replaces what the list
- * says from there on: a recorder may know a thread by its name alone, or not what it runs. */
+/* Finds the virtual machine and the vCPU of an event by its thread, from the thread lists of the virtual machine
+ * monitors. In the host's kernel, kvm_entry and kvm_exit of a listed thread name the vCPU exactly, and replace the list
+ * from there on, because a recorder may know only a thread's name, or not what the thread runs. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 struct vm_thread {
     int32_t id;
     int32_t vcpu;
-    bool is_exact; /* or there is nothing that could say more */
+    bool is_exact; /* or nothing could tell more */
     const char *vm;
     const struct manifest_vmm *monitor;
 };
 
-/* Those of all monitors. */
+/* Threads of all monitors. */
 struct vm_threads {
     unsigned n;
     struct vm_thread items[]; /* ascending, no id twice */
@@ -29,9 +29,8 @@ struct vm_threads {
 /* Of one reader. */
 struct vcpus {
     struct transform each;
-    struct vm_threads
-        *threads; /* those of its input: what one of its readers has learnt holds for all */
-    struct vm_thread *last; /* the one that was asked for last */
+    struct vm_threads *threads; /* of the input; what one of its readers has learnt holds for all */
+    struct vm_thread *last;     /* the thread that was looked up last */
     int32_t last_id;
 };
 
@@ -49,7 +48,7 @@ static const struct vm_thread *find_thread(const struct vm_threads *threads, int
     return bsearch(&key, threads->items, threads->n, sizeof *threads->items, compare_threads);
 }
 
-/* What ITEM says of the thread that runs it. */
+/* Learns from ITEM which vCPU its thread runs. */
 static void learn(struct vcpus *vcpus, const struct item *item)
 {
     const struct event_class *class = item->class;
@@ -85,7 +84,7 @@ static void by_thread(struct transform *each, struct item *items, unsigned n)
     }
 }
 
-/* A CPU of a guest's kernel is a vCPU. */
+/* Sets the vCPU of events by their CPU: a CPU of a guest's kernel is a vCPU. */
 static void by_cpu(struct transform *each, struct item *items, unsigned n)
 {
     (void)each;
@@ -100,7 +99,7 @@ static void vcpus_free(struct transform *each)
 
 /* ---- Which threads ---- */
 
-/* Whether its threads are known; those of programs are not. */
+/* True if its threads are known. Threads of programs are not. */
 static bool is_listed(const struct manifest_vmm *vmm)
 {
     return vmm && vmm->n_threads > 0;
@@ -111,7 +110,7 @@ static const char *boot_of(const struct manifest_source *source)
     return source->host && source->host->boot_id ? source->host->boot_id : "";
 }
 
-/* Whether threads of VMM, a source, are those that INPUT has events of. */
+/* True if INPUT has events of the threads of VMM, a source. */
 static bool is_of(const struct trace_input *input, const struct manifest_source *vmm)
 {
     const struct manifest_vmm *own = input->recorded->vmm;
@@ -122,7 +121,7 @@ static bool is_of(const struct trace_input *input, const struct manifest_source 
     return input->origin->layer == LAYER_HOST || !own || own == vmm->vmm;
 }
 
-/* Removes the second of equal threads. */
+/* Sorts, and removes the second of equal threads. */
 static void sort_threads(struct vm_threads *threads)
 {
     unsigned n = 0;
@@ -136,7 +135,7 @@ static void sort_threads(struct vm_threads *threads)
     threads->n = n;
 }
 
-/* The listed threads whose events INPUT may have. -ENOMEM. */
+/* Lists the threads whose events INPUT may have. -ENOMEM. */
 static int list_threads(struct trace *trace, const struct trace_input *input,
                         struct vm_threads **ret)
 {
@@ -188,7 +187,7 @@ static int list_threads(struct trace *trace, const struct trace_input *input,
     return 0;
 }
 
-/* Whether a machine whose threads INPUT may have was given a name. */
+/* True if a machine whose threads INPUT may have has a name. */
 static bool has_named_vm(const struct trace_input *input)
 {
     char name[MACHINE_NAME_SIZE];
@@ -216,7 +215,7 @@ static const void *vm_of(const struct origin *origin, int32_t pid)
     return thread ? thread->monitor : NULL;
 }
 
-/* Puts a stage on SOURCE, which it owns then. THREADS NULL: a guest's. */
+/* Puts a stage on SOURCE, and owns it from then on. THREADS NULL: the source is a guest's. */
 static int add_stage(struct source *source, struct vm_threads *threads, struct source **ret)
 {
     struct vcpus *vcpus = calloc(1, sizeof *vcpus);
@@ -231,7 +230,7 @@ static int add_stage(struct source *source, struct vm_threads *threads, struct s
     return transform_open(source, &vcpus->each, ret);
 }
 
-/* What machine the kernel of INPUT runs on. -ENOMEM. */
+/* Notes on which machine the kernel of INPUT runs. -ENOMEM. */
 static int note_machine(struct trace *trace, const struct trace_input *input)
 {
     const struct manifest_guest *kernel = input->recorded->guest;
@@ -247,7 +246,7 @@ static int note_machine(struct trace *trace, const struct trace_input *input)
     return 0;
 }
 
-/* What recorded the events of ORIGIN, of INPUT. */
+/* Notes which process recorded the events of ORIGIN, of INPUT. */
 static void note_recorder(const struct trace_input *input, struct origin *origin)
 {
     const struct manifest_source *recorded = input->recorded;
