@@ -155,6 +155,23 @@ done
 # Without an operand: this one, or a list where there are others on this machine.
 "$strata" top --batch --iterations 1 >screen 2>err || true
 grep -q "^strata top: $work/trace  recorded" screen || grep -q "^  strata top $work/trace\$" err || fail "$(cat screen err)"
+# A signal ends top and not the recording; the last screen is whole. A script has SIGINT ignored in what it starts with &; a
+# SIGINT that is sent counts all the same.
+for signal in INT TERM; do
+    for from in default ignore; do
+        : >screen
+        env --$from-signal=INT "$strata" top --batch -d 0.2 trace >screen 2>err &
+        top=$!
+        wait_for '[ -s screen ]'
+        kill -$signal $top
+        status=0
+        wait $top || status=$?
+        [ $status -eq 0 ] && [ ! -s err ] || fail "SIG$signal ($from): status $status: $(cat err)"
+        awk '/^strata top:/ { n++; head = $0 } { part[n] = part[n] $1 " " } END { exit !(part[n] ~ /SOURCE .*program .*EVENT /) }' screen ||
+            fail "SIG$signal: the last screen is not whole: $(cat screen)"
+        kill -0 $pid || fail "the recording has ended"
+    done
+done
 # When it ends, so does top.
 "$strata" top --batch -d 0.2 trace >screen 2>err &
 top=$!

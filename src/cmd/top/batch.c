@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* strata top --batch: screens as plain text. */
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 
-#include "base/clock_ns.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/top/top.h"
+#include "record/stop_signals.h"
 
 #define OUT_SIZE ((size_t)16 * 1024)
 #define WIDTH 80u
@@ -34,22 +32,16 @@ static int print(const struct top_view *view, struct top_rows *rows, struct text
     return r;
 }
 
-/* Until there is something new. An exit status. */
-static int wait_for_windows(struct top_driver *driver)
+/* 1: there is something new; 0: a signal has come; -errno with ERROR. */
+static int wait_for_windows(struct top_driver *driver, struct stop_signals *signals,
+                            struct error *error)
 {
-    struct error error = {0};
     int r;
 
-    while ((r = top_driver_step(driver, &error)) == 0) {
-        struct pollfd fd = {.fd = top_driver_fd(driver), .events = POLLIN};
-        uint64_t now = clock_ns(CLOCK_MONOTONIC), due = top_driver_due(driver);
-        uint64_t ns = due > now ? due - now : 0;
-        struct timespec timeout = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
-
-        if (ppoll(&fd, 1, &timeout, NULL) < 0 && errno != EINTR)
-            return cli_print_failure(&error, -errno);
-    }
-    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+    while ((r = top_driver_step(driver, error)) == 0)
+        if (stop_signals_wait(signals, top_driver_fd(driver), top_driver_due(driver)))
+            return 0;
+    return r;
 }
 
 int top_batch(struct top_driver *driver, const struct top_options *options)
@@ -57,15 +49,25 @@ int top_batch(struct top_driver *driver, const struct top_options *options)
     struct top_view view = {.width = find_width(),
                             .is_ascii = output_locale() != 0,
                             .sort = (enum top_sort)options->sort};
+    struct stop_signals signals = {.fd = -1};
     struct top_rows rows = {0};
+    struct error error = {0};
     struct text out;
-    int status = EXIT_SUCCESS, r = 0;
+    int status = EXIT_SUCCESS, r;
 
     if (output_open(&out, OUTPUT_TEXT, OUT_SIZE) < 0)
         return cli_no_memory();
+    r = stop_signals_open(true, &signals);
+    if (r < 0) {
+        text_done(&out);
+        return cli_print_failure(&error, r);
+    }
     for (uint64_t i = 0; status == EXIT_SUCCESS && r >= 0; i++) {
-        status = wait_for_windows(driver);
-        if (status != EXIT_SUCCESS)
+        int found = wait_for_windows(driver, &signals, &error);
+
+        if (found < 0)
+            status = cli_print_failure(&error, found);
+        if (found <= 0)
             break;
         if (i > 0)
             text_put_char(&out, '\n');
@@ -78,6 +80,7 @@ int top_batch(struct top_driver *driver, const struct top_options *options)
     }
     if (r < 0)
         status = cli_output_error(r);
+    stop_signals_close(&signals);
     top_rows_done(&rows);
     text_done(&out);
     return status;
