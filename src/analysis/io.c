@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/requests/io_internal.h"
+#include "analysis/io_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,15 +13,6 @@
 
 #define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
 #define NO_GROUP UINT32_MAX
-
-const char *io_device_text(char buf[IO_DEVICE_SIZE], enum layer layer, uint64_t device)
-{
-    if (layer == LAYER_VMM)
-        snprintf(buf, IO_DEVICE_SIZE, "0x%" PRIx64, device);
-    else /* as the kernel packs it: 20 bits of the minor number */
-        snprintf(buf, IO_DEVICE_SIZE, "%" PRIu64 ",%" PRIu64, device >> 20, device & 0xfffff);
-    return buf;
-}
 
 static _cold_ struct row *add_row(struct io *io, struct io_group *group,
                                   const struct io_request *request, unsigned number)
@@ -146,36 +137,6 @@ static void leave_out(struct io *io, const struct io_request *request)
                                       request->cpu, request->pid, request->vcpu);
 }
 
-static void keep_slow(struct io *io, const struct io_request *request, struct row *row,
-                      int64_t begin, int64_t end, uint32_t error_ns, bool is_open)
-{
-    struct slow_span slow = {.begin = begin,
-                             .end = end,
-                             .is_open = is_open,
-                             .error_ns = error_ns,
-                             .cpu = request->cpu,
-                             .pid = request->pid,
-                             .vcpu = request->vcpu,
-                             .origin = request->origin,
-                             .kind = request->vmm,
-                             .other_pid = request->vmm_pid,
-                             .first_pid = request->kick_pid,
-                             .end_vcpu = request->end_vcpu,
-                             .is_partial = begin < io->why.gone_until,
-                             .row = row};
-    unsigned before = 0;
-
-    memcpy(slow.at, request->at, sizeof request->at);
-    while (slow.at[before] == TIME_UNKNOWN)
-        before++;
-    for (unsigned i = before + 1; i < IO_POINTS; i++)
-        if (slow.at[i] != TIME_UNKNOWN) {
-            slow.errors[i] = io_request_error(request, before, i);
-            before = i;
-        }
-    slowest_keep(&io->rows.slowest, &slow);
-}
-
 static int put_span(struct io *io, const struct io_request *request, const struct row *row,
                     unsigned first, unsigned last)
 {
@@ -227,24 +188,6 @@ static _cold_ void note_longest(struct io_group *group, const struct io_request 
     }
 }
 
-/* Notes which thread of the VMM handles the requests of a guest's device. */
-static void note_handler(struct io *io, const struct io_request *request)
-{
-    struct io_handler *handler = io->handlers;
-
-    while (handler < io->handlers + io->n_handlers &&
-           (handler->origin != request->origin || handler->device != request->device))
-        handler++;
-    if (handler == io->handlers + IO_HANDLERS_MAX)
-        return;
-    if (handler == io->handlers + io->n_handlers) {
-        io->n_handlers++;
-        *handler = (struct io_handler){request->origin, request->device, request->vmm_pid};
-    } else if (handler->pid != request->vmm_pid) {
-        handler->pid = PID_UNKNOWN;
-    }
-}
-
 static bool selects(void *arg, const struct io_request *request)
 {
     struct io *io = arg;
@@ -268,7 +211,7 @@ static int put_request(void *arg, const struct io_request *request)
     if (request->group == NO_GROUP)
         return -ENOMEM;
     if (request->vmm && request->origin->layer == LAYER_GUEST && io->rows.slowest.max > 0)
-        note_handler(io, request);
+        io_note_handler(io, request);
     if (!is_wanted(io, request) ||
         request->at[last] - request->at[first] < io->analysis.settings.longer) {
         leave_out(io, request);
@@ -293,8 +236,8 @@ static int put_request(void *arg, const struct io_request *request)
     if (r >= 0 && io->analysis.put_span)
         r = put_span(io, request, group->rows[IO_TOTAL], first, last);
     if (r >= 0 && io->rows.slowest.max > 0)
-        keep_slow(io, request, group->rows[IO_TOTAL], request->at[first], request->at[last],
-                  io_request_error(request, first, last), false);
+        r = io_keep_slow(io, request, group->rows[IO_TOTAL], request->at[last],
+                         io_request_error(request, first, last), false);
     return r;
 }
 
@@ -329,6 +272,7 @@ static void put_open(void *arg, const struct io_request *request)
     unsigned first = 0;
     struct source_end end;
     int64_t duration;
+    int r;
 
     if (io->rows.slowest.max == 0 || request->group == NO_GROUP || !is_wanted(io, request))
         return;
@@ -342,36 +286,13 @@ static void put_open(void *arg, const struct io_request *request)
         !slowest_would_keep(&io->rows.slowest, duration, true))
         return;
     group = get_group(io, request);
-    if (group && (group->rows[IO_TOTAL] || add_row(io, group, request, IO_TOTAL)))
-        keep_slow(io, request, group->rows[IO_TOTAL], request->at[first], end.time,
-                  MAX(request->error_ns, end.error_ns), true);
-    else if (group || io->n_groups < IO_GROUPS_MAX)
-        error_set(&io->analysis.sink.error, -ENOMEM, NULL, "out of memory");
-}
-
-/* Those of the slowest requests yet are needed, and those since a request began that may be one of them. */
-static _cold_ int forget_states(struct io *io)
-{
-    const struct slowest *slowest = &io->rows.slowest;
-    struct io_time times[IO_WHY_SPANS_MAX];
-    int64_t froms[4];
-    unsigned n = 0;
-    int r = io_tracker_give(&io->tracker, io->rows.ends.last);
-
+    r = group && (group->rows[IO_TOTAL] || add_row(io, group, request, IO_TOTAL))
+            ? io_keep_slow(io, request, group->rows[IO_TOTAL], end.time,
+                           MAX(request->error_ns, end.error_ns), true)
+        : group || io->n_groups < IO_GROUPS_MAX ? -ENOMEM
+                                                : 0;
     if (r < 0)
-        return r;
-
-    for (unsigned i = 0; i < slowest_n(slowest) && slowest_n(slowest) <= IO_WHY_SPANS_MAX; i++) {
-        const struct slow_span *slow = slowest_get(slowest, i);
-
-        times[n++] = (struct io_time){.begin = slow->begin, .end = slow->end};
-    }
-    /* The first of them may hang. */
-    for (unsigned i = 0; i < ARRAY_SIZE(froms); i++)
-        froms[i] = MIN(io_tracker_first(&io->tracker, i > 0 ? froms[i - 1] : INT64_MIN),
-                       io->rows.ends.last);
-    io_why_keep_only(&io->why, times, n, froms, ARRAY_SIZE(froms));
-    return 0;
+        error_set(&io->analysis.sink.error, r, NULL, "out of memory");
 }
 
 static int put(struct sink *sink, const struct item *items, unsigned n)
@@ -382,10 +303,12 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     r = analysis_note_times(&io->analysis, &io->rows, items, n);
     if (r == 0)
         r = io_tracker_put(&io->tracker, items, n);
-    if (r >= 0 && io->rows.slowest.max > 0 && io_why_is_crowded(&io->why))
-        r = forget_states(io);
+    for (unsigned i = 0; r >= 0 && io->rows.slowest.max > 0 && i < n; i++)
+        r = history_put(&io->finder.history, &items[i]);
     if (r >= 0 && io->rows.slowest.max > 0)
-        r = io_why_put(&io->why, items, n);
+        r = history_put_states(&io->finder.history, items, n);
+    if (r >= 0 && io->rows.slowest.max > 0)
+        r = path_finder_make_room(&io->finder, &io->tracker, io->rows.ends.last);
     if (r == -ERANGE)
         return analysis_period_error(sink);
     return r < 0 ? r : sink->error.code;
@@ -396,7 +319,7 @@ static int begin_loss(struct sink *sink, const struct item *item)
     struct io *io = io_of_analysis(container_of(sink, struct analysis, sink));
 
     if (io->rows.slowest.max > 0)
-        io_why_begin_loss(&io->why, item);
+        states_begin_loss(&io->finder.history.states, item);
     return io_begins_begin_loss(&io->tracker.begins, item);
 }
 
@@ -406,7 +329,7 @@ static int finish(struct sink *sink)
     int r = io_tracker_finish(&io->tracker);
 
     if (r >= 0 && io->rows.slowest.max > 0)
-        r = io_why_finish(&io->why);
+        r = path_finder_finish(&io->finder);
     return r < 0 ? r : sink->error.code;
 }
 
@@ -433,15 +356,15 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                    .ops = &ops,
                                    .settings = *settings,
                                    .left_out_name = "requests"}};
+    path_finder_init(&io->finder, io_find_why, io);
     if (IO_OWN_KEYS + n_by > ROW_KEYS)
         return -EINVAL;
     r = rows_init(&io->rows, IO_OWN_KEYS + n_by, settings->slowest, settings->every,
                   settings->has_batches);
+    io->rows.slowest.free_kind = io_slow_free;
     rows_set_grouping(&io->rows, &settings->grouping);
     if (r >= 0)
         r = rows_init(&io->by, n_by, 0, 0, false);
-    if (r >= 0)
-        r = io_why_init(&io->why);
     return r < 0 ? r
                  : io_tracker_init(&io->tracker, &settings->clock,
                                    n_by > 0 ? &by_ops : &tracker_ops, io);
@@ -450,7 +373,9 @@ int io_init(struct io *io, const struct analysis_settings *settings)
 void io_done(struct io *io)
 {
     io_tracker_done(&io->tracker);
-    io_why_done(&io->why);
+    for (unsigned i = 0; i < io->finder.n; i++)
+        io_slow_free(io->finder.pending[i].own);
+    path_finder_done(&io->finder);
     rows_done(&io->rows);
     rows_done(&io->by);
     free(io->groups);

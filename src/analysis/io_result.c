@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/requests/io_internal.h"
+#include "analysis/io_internal.h"
 #include "base/macro.h"
 #include "base/wide.h"
 

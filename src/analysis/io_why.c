@@ -8,213 +8,170 @@
 #include "base/macro.h"
 #include "event/own_threads.h"
 
-#define WORKER "worker"          /* as QEMU calls the threads of its pool */
-#define ALL_VCPUS "ALL CPUs/TCG" /* ... and the one that emulates all vCPUs */
+/* ---- what threads did ---- */
 
-static int note_vcpu(struct io_why *why, const struct state_interval *interval)
+/* Who ran longest while the thread waited for a CPU. */
+static void find_longest(const struct path_walk *walk, struct io_account *account)
 {
-    struct io_vcpu *more;
+    for (unsigned i = 0; i < walk->n_behind; i++) {
+        int32_t by = walk->behind[i].by;
+        int64_t ticks = 0;
 
-    for (unsigned i = 0; i < why->n_vcpus; i++)
-        if (why->vcpus[i].vcpu == interval->vcpu) {
-            if (why->vcpus[i].pid != interval->id)
-                why->vcpus[i].pid = PID_UNKNOWN;
-            return 0;
+        if (by <= 0 && by != PATH_BEHIND_INTERRUPT)
+            continue;
+        for (unsigned j = 0; j < walk->n_behind; j++)
+            ticks += walk->behind[j].by == by ? walk->behind[j].ticks : 0;
+        if (ticks > account->behind_ticks) {
+            account->behind = by;
+            account->behind_ticks = ticks;
+            account->behind_is_seen = true;
         }
-    if (why->n_vcpus == IO_WHY_VCPUS_MAX)
-        return 0;
-    if ((why->n_vcpus & (why->n_vcpus - 1)) == 0) {
-        more = realloc(why->vcpus, MAX(why->n_vcpus * 2, 1u) * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        why->vcpus = more;
     }
-    why->vcpus[why->n_vcpus++] = (struct io_vcpu){.vcpu = interval->vcpu, .pid = interval->id};
-    return 0;
 }
 
-static int note_thread(struct io_why *why, const struct state_interval *interval)
+static void add_up(const struct path_walk *walk, struct io_account *account)
 {
-    if (interval->vcpu != VCPU_UNKNOWN)
-        return note_vcpu(why, interval);
-    if (strcmp(interval->name, ALL_VCPUS) != 0)
-        return 0;
-    if (!why->has_all_vcpus)
-        why->all_vcpus = interval->id;
-    else if (why->all_vcpus != interval->id)
-        why->all_vcpus = PID_UNKNOWN;
-    why->has_all_vcpus = true;
-    return 0;
-}
+    for (unsigned i = 0; i < walk->n; i++) {
+        const struct path_segment *segment = &walk->segments[i];
+        int64_t ticks = segment->end - segment->begin;
 
-static void forget_older(struct io_why *why)
-{
-    unsigned half = why->n / 2;
-
-    why->all_gone_until = MAX(why->all_gone_until, why->kept[half].end);
-    memmove(why->kept, why->kept + half, (why->n - half) * sizeof *why->kept);
-    why->n -= half;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    const struct io_time *x = a, *y = b;
-
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-/* Orders TIMES and joins those that overlap. Returns how many are left. */
-static unsigned join_times(struct io_time *times, unsigned n)
-{
-    unsigned joined = 0;
-
-    if (n > 0)
-        qsort(times, n, sizeof *times, compare_times);
-    for (unsigned i = 0; i < n; i++) {
-        if (joined > 0 && times[i].begin <= times[joined - 1].end)
-            times[joined - 1].end = MAX(times[joined - 1].end, times[i].end);
-        else
-            times[joined++] = times[i];
+        switch ((enum path_what)segment->what) {
+        case PATH_RUNS: account->ran += ticks; break;
+        case PATH_SLEEPS: account->slept += ticks; break;
+        case PATH_WAITS:
+            account->waited += ticks;
+            if (ticks > account->longest_wait) {
+                account->longest_wait = ticks;
+                account->cpu = segment->cpu;
+            }
+            break;
+        default: account->unknown += ticks; break;
+        }
     }
-    return joined;
+    find_longest(walk, account);
 }
 
-static bool is_in(const struct io_state *state, const struct io_time *times, unsigned n)
+static int add_account(struct io_why *why, struct path_walk *walk, unsigned point, int32_t pid,
+                       int32_t woken_by, int64_t begin, int64_t end)
 {
-    unsigned low = 0, high = n;
+    struct io_account account = {
+        .pid = pid, .woken_by = woken_by, .point = (uint8_t)point, .cpu = CPU_UNKNOWN};
+    int r = path_walk_own(walk, walk->history->host, pid, begin, end);
 
-    /* The first of the times that ends after the state begins. */
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-
-        if (times[middle].end > state->begin)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < n && times[low].begin < state->end;
-}
-
-static void keep_only(struct io_why *why, const struct io_time *times, unsigned n, int64_t from)
-{
-    unsigned left = 0;
-
-    for (unsigned i = 0; i < why->n; i++)
-        if (why->kept[i].end > from || is_in(&why->kept[i], times, n))
-            why->kept[left++] = why->kept[i];
-    why->n = left;
-}
-
-bool io_why_is_crowded(const struct io_why *why)
-{
-    return why->n >= why->n_crowded;
-}
-
-void io_why_keep_only(struct io_why *why, struct io_time *times, unsigned n, const int64_t *froms,
-                      unsigned n_froms)
-{
-    n = join_times(times, n);
-    keep_only(why, times, n, froms[0]);
-    for (unsigned i = 1; i <= n_froms && why->n > why->max / 4 * 3; i++) {
-        int64_t from = i < n_froms ? froms[i] : why->kept[why->n / 2].end;
-
-        why->gone_until = MAX(why->gone_until, from);
-        keep_only(why, times, n, from);
-    }
-    if (why->n > why->max / 4 * 3)
-        forget_older(why);
-    why->n_crowded = why->n + (why->max - why->n) / 2;
-}
-
-static int keep(struct io_why *why, const struct state_interval *interval)
-{
-    if (interval->origin->layer != LAYER_HOST ||
-        (interval->of != STATE_SUBJECT_THREAD && interval->of != STATE_SUBJECT_CPU))
+    if (r < 0)
+        return r;
+    add_up(walk, &account);
+    if (account.unknown == end - begin)
         return 0;
-    if (interval->of == STATE_SUBJECT_THREAD && note_thread(why, interval) < 0)
-        return -ENOMEM;
-    if (interval->state == STATE_UNKNOWN)
-        return 0;
-    if (why->n == why->max)
-        forget_older(why);
     if (why->n == why->room) {
-        unsigned room = MAX(why->room * 2, 1024u);
-        struct io_state *more = realloc(why->kept, room * sizeof *more);
+        unsigned room = MAX(why->room * 2, 8u);
+        struct io_account *more = realloc(why->accounts, room * sizeof *more);
 
         if (!more)
             return -ENOMEM;
-        why->kept = more;
+        why->accounts = more;
         why->room = room;
     }
-    why->kept[why->n++] = (struct io_state){
-        .begin = interval->begin,
-        .end = interval->end,
-        .origin = interval->origin,
-        .id = interval->id,
-        .cpu = interval->moved_from == STATE_MOVED_UNSEEN ? CPU_UNKNOWN : interval->cpu,
-        .by = interval->by,
-        .of = interval->of,
-        .state = interval->state};
+    why->accounts[why->n++] = account;
     return 0;
 }
 
-static int put_states(void *arg, const struct state_interval *intervals, unsigned n)
+struct woken {
+    int64_t time;
+    int32_t pid;
+};
+
+static int compare_woken(const void *a, const void *b)
 {
+    const struct woken *x = a, *y = b;
+
+    return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+                              : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* When thread PID first woke the thread of LOG, from BEGIN to END; TIME_UNKNOWN: it did not. */
+static int64_t first_wake(const struct history_log *log, int32_t pid, int64_t begin, int64_t end)
+{
+    for (unsigned i = history_first(log, begin); i < log->n && log->states[i].begin < end; i++)
+        if (log->states[i].state == STATE_WOKEN && log->states[i].by == pid &&
+            log->states[i].begin >= begin)
+            return log->states[i].begin;
+    return TIME_UNKNOWN;
+}
+
+static int add_woken(struct io_why *why, struct path_walk *walk, unsigned point, int32_t pid,
+                     int64_t begin, int64_t end)
+{
+    const struct history *history = walk->history;
+    struct woken *woken = NULL;
+    unsigned n = 0;
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
     int r = 0;
 
-    for (unsigned i = 0; i < n && r == 0; i++)
-        r = keep(arg, &intervals[i]);
+    while (r == 0 && map_next(&history->logs, &iter, &key, &value)) {
+        const struct history_log *log = value;
+        const char *name;
+        int64_t time;
+
+        if (log->of != STATE_SUBJECT_THREAD || log->origin != history->host)
+            continue;
+        name = origin_task_name(log->origin, log->id);
+        time = name && strcmp(name, PATH_WORKER) != 0 ? TIME_UNKNOWN
+                                                      : first_wake(log, pid, begin, end);
+        if (time == TIME_UNKNOWN)
+            continue;
+        if ((n & (n - 1)) == 0) {
+            struct woken *more = realloc(woken, MAX(n * 2, 1u) * sizeof *more);
+
+            if (!more) {
+                r = -ENOMEM;
+                break;
+            }
+            woken = more;
+        }
+        woken[n++] = (struct woken){time, log->id};
+    }
+    if (n > 1)
+        qsort(woken, n, sizeof *woken, compare_woken);
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        r = add_account(why, walk, point, woken[i].pid, pid, begin, end);
+    free(woken);
     return r;
 }
 
-int io_why_init(struct io_why *why)
+int io_why_add(struct io_why *why, struct path_walk *walk, unsigned point, int32_t pid,
+               bool with_woken, int64_t begin, int64_t end)
 {
-    static const struct states_ops ops = {.put = put_states};
+    int r = 0;
 
-    *why = (struct io_why){.all_vcpus = PID_UNKNOWN,
-                           .max = IO_WHY_MAX,
-                           .n_crowded = IO_WHY_MAX / 2,
-                           .gone_until = INT64_MIN,
-                           .all_gone_until = INT64_MIN};
-    states_init(&why->states, &ops, why);
-    why->states.wanted = STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_CPU);
-    return 0;
-}
-
-int io_why_put(struct io_why *why, const struct item *items, unsigned n)
-{
-    return states_put(&why->states, items, n);
-}
-
-void io_why_begin_loss(struct io_why *why, const struct item *item)
-{
-    states_begin_loss(&why->states, item);
-}
-
-int io_why_finish(struct io_why *why)
-{
-    return states_finish(&why->states);
+    if (pid <= 0 || !walk->history->host || walk->history->has_hosts ||
+        io_why_find(why, point, pid))
+        return 0;
+    if (with_woken)
+        r = add_woken(why, walk, point, pid, begin, end);
+    return r < 0 ? r : add_account(why, walk, point, pid, PID_UNKNOWN, begin, end);
 }
 
 void io_why_done(struct io_why *why)
 {
-    states_done(&why->states);
-    free(why->kept);
-    free(why->vcpus);
+    free(why->accounts);
     *why = (struct io_why){0};
 }
 
-static int64_t overlap(const struct io_state *state, int64_t begin, int64_t end)
+const struct io_account *io_why_find(const struct io_why *why, unsigned point, int32_t pid)
 {
-    return MAX(MIN(state->end, end) - MAX(state->begin, begin), 0);
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_account *account = &why->accounts[i];
+
+        if (account->point == point && account->pid == pid && account->woken_by == PID_UNKNOWN)
+            return account;
+    }
+    return NULL;
 }
 
-static const char *task_name(const struct io_state *state, int32_t pid)
-{
-    const char *name = pid > 0 ? origin_task_name(state->origin, pid) : NULL;
-
-    return name ? name : "";
-}
+/* ---- as text ---- */
 
 static void put_ticks(const struct clock *clock, int64_t ticks, struct text *text)
 {
@@ -228,163 +185,6 @@ static void put_ticks(const struct clock *clock, int64_t ticks, struct text *tex
         text_printf(text, "%.2f ms", ns / 1e6);
 }
 
-/* How a thread spent a time. */
-struct spent {
-    int64_t ran, waited, slept, unknown;
-    const struct io_state *any;     /* NULL: nothing is known */
-    const struct io_state **waits;  /* malloc; in the order of time */
-    const struct io_state *longest; /* of these; NULL: none */
-    unsigned n_waits;
-};
-
-static int add_wait(struct spent *spent, const struct io_state *state)
-{
-    if ((spent->n_waits & (spent->n_waits - 1)) == 0) {
-        const struct io_state **more = (const struct io_state **)realloc(
-            (void *)spent->waits, MAX(spent->n_waits * 2, 1u) * sizeof(struct io_state *));
-
-        if (!more)
-            return -ENOMEM;
-        spent->waits = more;
-    }
-    spent->waits[spent->n_waits++] = state;
-    return 0;
-}
-
-static void spent_done(struct spent *spent)
-{
-    free((void *)spent->waits);
-}
-
-/* 0, -ENOMEM. */
-static int add_up(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
-                  struct spent *ret)
-{
-    struct spent spent = {.unknown = MAX(end - begin, 0)};
-    int r = 0;
-
-    for (unsigned i = 0; i < why->n && r == 0; i++) {
-        const struct io_state *state = &why->kept[i];
-        int64_t ticks = overlap(state, begin, end);
-
-        if (state->of != STATE_SUBJECT_THREAD || state->id != pid || ticks == 0)
-            continue;
-        spent.any = state;
-        if (state->state == STATE_RUNNING) {
-            spent.ran += ticks;
-        } else if (state_is_sleep(state->state)) {
-            spent.slept += ticks;
-        } else if (state_waits((enum state)state->state)) {
-            spent.waited += ticks;
-            if (!spent.longest || ticks > overlap(spent.longest, begin, end))
-                spent.longest = state;
-            r = add_wait(&spent, state);
-        } else {
-            continue;
-        }
-        spent.unknown -= ticks;
-    }
-    *ret = spent;
-    return r;
-}
-
-/* ---- who ran while it waited ---- */
-
-struct runner {
-    int32_t pid;
-    int64_t ticks;
-};
-
-struct runners {
-    struct runner *seen; /* malloc */
-    unsigned n, most;
-};
-
-static int add_runner(struct runners *runners, int32_t pid, int64_t ticks)
-{
-    unsigned i = 0;
-
-    while (i < runners->n && runners->seen[i].pid != pid)
-        i++;
-    if (i == runners->n) {
-        if ((i & (i - 1)) == 0) {
-            struct runner *more = realloc(runners->seen, MAX(i * 2, 1u) * sizeof *more);
-
-            if (!more)
-                return -ENOMEM;
-            runners->seen = more;
-        }
-        runners->seen[runners->n++] = (struct runner){.pid = pid};
-    }
-    runners->seen[i].ticks += ticks;
-    if (runners->seen[i].ticks > runners->seen[runners->most].ticks)
-        runners->most = i;
-    return 0;
-}
-
-/* The first of the waits that ends after TIME. */
-static unsigned find_wait(const struct spent *spent, int64_t time)
-{
-    unsigned low = 0, high = spent->n_waits;
-
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-
-        if (spent->waits[middle]->end > time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-/* What ran on the CPUs that were waited for, from BEGIN to END. 0, -ENOMEM. */
-static int find_runners(const struct io_why *why, const struct spent *spent, int64_t begin,
-                        int64_t end, struct runners *runners)
-{
-    int r = 0;
-
-    for (unsigned i = 0; i < why->n; i++) {
-        const struct io_state *run = &why->kept[i];
-
-        if (run->of != STATE_SUBJECT_CPU || run->state != STATE_RUNNING ||
-            overlap(run, begin, end) == 0)
-            continue;
-        for (unsigned j = find_wait(spent, run->begin);
-             r == 0 && j < spent->n_waits && spent->waits[j]->begin < run->end; j++) {
-            const struct io_state *wait = spent->waits[j];
-            int64_t ticks = overlap(run, MAX(begin, wait->begin), MIN(end, wait->end));
-
-            if (ticks > 0 && wait->cpu == run->id && wait->origin == run->origin)
-                r = add_runner(runners, run->by, ticks);
-        }
-    }
-    return r;
-}
-
-int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu)
-{
-    if (vcpu == VCPU_UNKNOWN)
-        return PID_UNKNOWN;
-    for (unsigned i = 0; i < why->n_vcpus; i++)
-        if (why->vcpus[i].vcpu == vcpu)
-            return why->vcpus[i].pid;
-    return why->all_vcpus;
-}
-
-int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64_t end)
-{
-    int64_t slept = 0;
-
-    for (unsigned i = 0; i < why->n; i++) {
-        const struct io_state *state = &why->kept[i];
-
-        if (state->of == STATE_SUBJECT_THREAD && state->id == pid && state_is_sleep(state->state))
-            slept += overlap(state, begin, end);
-    }
-    return slept;
-}
-
 /* ", slept 2.3 us" */
 static void put_part(const char *what, int64_t ticks, const struct clock *clock, struct text *text)
 {
@@ -394,71 +194,69 @@ static void put_part(const char *what, int64_t ticks, const struct clock *clock,
     put_ticks(clock, ticks, text);
 }
 
-static void put_runner(const struct spent *spent, const struct runners *runners, struct text *text)
+static void put_thread(const struct origin *host, int32_t pid, struct text *text)
 {
-    const struct origin *origin = spent->longest->origin;
-    int32_t pid = runners->seen[runners->most].pid;
-    const char *name = task_name(spent->longest, pid);
-    bool is_own = own_thread_is(origin, pid, name);
+    const char *name = origin_task_name(host, pid);
+
+    origin_put_thread(host, name ? name : "", pid, text);
+}
+
+static void put_behind(const struct io_account *account, const struct origin *host,
+                       struct text *text)
+{
+    const char *name = account->behind > 0 ? origin_task_name(host, account->behind) : NULL;
+    bool is_own = account->behind > 0 && own_thread_is(host, account->behind, name ? name : "");
 
     text_put_literal(text, " behind ");
-    origin_put_thread(origin, name, pid, text);
+    if (account->behind > 0)
+        put_thread(host, account->behind, text);
+    else
+        text_put_literal(text, "interrupts");
     text_printf(text, " (%s%.0f%% of it)", is_own ? "a thread of the recorder, " : "",
-                (double)runners->seen[runners->most].ticks * 100 / (double)spent->waited);
+                (double)account->behind_ticks * 100 / (double)account->waited);
 }
 
-static void put_spent(const struct spent *spent, const struct runners *runners, int32_t pid,
-                      int64_t duration, const struct clock *clock, struct text *text)
+static void put_account(const struct io_account *account, const struct origin *host,
+                        const struct clock *clock, struct text *text)
 {
-    bool slept_most = spent->slept > duration / 2;
+    bool slept_most =
+        account->slept > (account->ran + account->waited + account->slept + account->unknown) / 2;
 
     text_put_str(text, text_len(text) ? "; " : "");
-    origin_put_thread(spent->any->origin, task_name(spent->any, pid), pid, text);
+    put_thread(host, account->pid, text);
     text_put_literal(text, " ran ");
-    put_ticks(clock, spent->ran, text);
+    put_ticks(clock, account->ran, text);
     if (slept_most)
-        put_part("slept", spent->slept, clock, text);
-    put_part("was runnable", spent->waited, clock, text);
-    if (spent->longest && spent->longest->cpu >= 0)
-        text_printf(text, " on CPU %d", spent->longest->cpu);
-    if (runners->n > 0)
-        put_runner(spent, runners, text);
+        put_part("slept", account->slept, clock, text);
+    put_part("was runnable", account->waited, clock, text);
+    if (account->waited > 0 && account->cpu >= 0)
+        text_printf(text, " on CPU %d", account->cpu);
+    if (account->behind_is_seen)
+        put_behind(account, host, text);
     if (!slept_most)
-        put_part("slept", spent->slept, clock, text);
-    put_part("unknown", spent->unknown, clock, text);
+        put_part("slept", account->slept, clock, text);
+    put_part("unknown", account->unknown, clock, text);
 }
 
-void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
-                       const struct clock *clock, struct text *text)
+void io_why_put_thread(const struct io_why *why, const struct origin *host, unsigned point,
+                       int32_t pid, const struct clock *clock, struct text *text)
 {
-    struct runners runners = {0};
-    struct spent spent;
-    int r = add_up(why, pid, begin, end, &spent);
+    const struct io_account *account = io_why_find(why, point, pid);
 
-    if (r == 0 && spent.n_waits > 0)
-        r = find_runners(why, &spent, begin, end, &runners);
-    if (r < 0)
-        text->error = r;
-    else if (spent.any && states_has_switches(&why->states, spent.any->origin))
-        put_spent(&spent, &runners, pid, end - begin, clock, text);
-    free(runners.seen);
-    spent_done(&spent);
+    if (account)
+        put_account(account, host, clock, text);
 }
 
-void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
-                     const struct clock *clock, struct text *text)
+void io_why_put_text(const struct io_why *why, const struct origin *host, unsigned point,
+                     int32_t pid, const struct clock *clock, struct text *text)
 {
-    int32_t before = PID_UNKNOWN;
+    for (unsigned i = 0; i < why->n && pid != PID_UNKNOWN; i++) {
+        const struct io_account *account = &why->accounts[i];
+        const char *name = origin_task_name(host, account->pid);
 
-    for (unsigned i = 0; i < why->n; i++) {
-        const struct io_state *state = &why->kept[i];
-
-        if (state->of != STATE_SUBJECT_THREAD || state->state != STATE_WOKEN || state->by != pid ||
-            state->id == before || state->begin < begin || state->begin >= end ||
-            strcmp(task_name(state, state->id), WORKER) != 0)
-            continue;
-        before = state->id;
-        io_why_put_thread(why, before, begin, end, clock, text);
+        if (account->point == point && account->woken_by == pid && name &&
+            strcmp(name, PATH_WORKER) == 0)
+            put_account(account, host, clock, text);
     }
-    io_why_put_thread(why, pid, begin, end, clock, text);
+    io_why_put_thread(why, host, point, pid, clock, text);
 }

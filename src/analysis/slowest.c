@@ -16,8 +16,16 @@ int slowest_init(struct slowest *slowest, unsigned max)
     return slowest->ended.spans && slowest->open.spans ? 0 : -ENOMEM;
 }
 
+static void free_kind(const struct slowest *slowest, const struct slow_span *span)
+{
+    if (slowest->free_kind)
+        slowest->free_kind((void *)(uintptr_t)span->kind);
+}
+
 void slowest_done(struct slowest *slowest)
 {
+    for (unsigned i = 0; i < slowest_n(slowest); i++)
+        free_kind(slowest, slowest_get(slowest, i));
     free(slowest->ended.spans);
     free(slowest->open.spans);
     *slowest = (struct slowest){0};
@@ -68,10 +76,12 @@ void slowest_keep(struct slowest *slowest, const struct slow_span *span)
 {
     struct slow_heap *heap = span->is_open ? &slowest->open : &slowest->ended;
 
-    if (!slowest_would_keep(slowest, duration_of(span), span->is_open))
-        return;
-    if (heap->n < slowest->max)
+    if (!slowest_would_keep(slowest, duration_of(span), span->is_open)) {
+        free_kind(slowest, span);
+    } else if (heap->n < slowest->max) {
         add(heap, span);
-    else
+    } else {
+        free_kind(slowest, &heap->spans[0]);
         replace_shortest(heap, span);
+    }
 }

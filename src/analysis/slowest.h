@@ -19,11 +19,7 @@ struct slow_span {
     const struct origin *origin;
     const void *kind; /* the analysis's own: what its stages are, or what it is of */
     struct row *row;
-    /* The analysis's own: other threads that worked for it, and the vCPU on which it ends. */
-    int32_t other_pid, first_pid, end_vcpu;
-    bool is_partial;             /* the analysis's own: something is not known of it */
-    int64_t at[SLOW_STEPS];      /* of its steps; TIME_UNKNOWN: none */
-    uint32_t errors[SLOW_STEPS]; /* of the time from the step before to each, ns */
+    int64_t at[SLOW_STEPS]; /* of its steps; TIME_UNKNOWN: none */
 };
 
 /* A heap, the shortest on top. */
@@ -35,6 +31,8 @@ struct slow_heap {
 /* Zeroed: none is kept. */
 struct slowest {
     unsigned max; /* of each */
+    /* May be NULL. A span is no longer one of the longest, or was not: frees its `kind`. */
+    void (*free_kind)(void *kind);
     struct slow_heap ended, open;
 };
 

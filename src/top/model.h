@@ -17,7 +17,7 @@
  * Memory is bounded by TOP_SERIES_MAX, TOP_VCPUS_MAX, TOP_EXITS_MAX and TOP_CHANGES_MAX, whatever the trace has. Strings are
  * the model's own, as they are in the trace: what a terminal obeys may be in them. Not thread-safe. */
 
-#include "analysis/io.h"
+#include "analysis/requests/io_tracker.h"
 #include "analysis/states/states.h"
 #include "analysis/states/steal.h"
 #include "event/sink.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata top: requests to disks that ended in a window, and those that are open: the longest of each. */
 
-#include "analysis/io.h"
+#include "analysis/requests/io_tracker.h"
 #include "base/macro.h"
 #include "base/ticks.h"
 #include "top/model.h"

@@ -5,7 +5,7 @@
 
 #include "analysis/coverage/coverage.h"
 #include "analysis/exit_spans.h"
-#include "analysis/io.h"
+#include "analysis/requests/io_tracker.h"
 #include "analysis/spans/spans.h"
 #include "analysis/states/states.h"
 #include "analysis/states/steal.h"

@@ -8,48 +8,12 @@
 
 #include "base/macro.h"
 #include "base/text.h"
-#include "event/class_map.h"
 #include "event/clock_error.h"
-#include "event/kernel_event.h"
-#include "event/value.h"
 
 #define ALL_VCPUS "ALL CPUs/TCG" /* as QEMU calls a thread that emulates all vCPUs */
-/* common_flags of the kernel's events: in an interrupt, in a softirq. */
-#define IN_INTERRUPT 0x18
-
-enum history_role {
-    ROLE_NONE,
-    ROLE_WAKE,
-    ROLE_HANDLER_BEGINS,
-    ROLE_SOFTIRQ_BEGINS,
-    ROLE_TIMER_BEGINS,
-    ROLE_OTHER_BEGINS,
-    ROLE_ENDS,
-    ROLE_COMPLETE,
-};
-
-struct history_class {
-    bool known;
-    uint8_t role; /* enum history_role */
-    int16_t number, name;
-};
-
-struct history_cpu {
-    struct history_cause nested[HISTORY_NESTED];
-    unsigned depth;             /* may be more than are kept */
-    struct history_cause ended; /* the last one, if … */
-    bool has_ended;
-    bool knows_flags; /* of its source: events tell whether they are in an interrupt */
-};
-
 static uint64_t log_key(const struct origin *origin, enum state_subject of, int32_t id)
 {
     return (uint64_t)origin->number << 34 | (uint64_t)of << 32 | (uint32_t)id;
-}
-
-static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
-{
-    return (uint64_t)origin->number << 32 | (uint32_t)cpu;
 }
 
 /* ---- states ---- */
@@ -182,160 +146,9 @@ unsigned history_first(const struct history_log *log, int64_t time)
     return low;
 }
 
-/* ---- interrupts and wake-ups ---- */
-
-static _cold_ int add_class(struct history *history, const struct item *item)
-{
-    static const struct {
-        const char *group, *name;
-        enum history_role role;
-        const char *number, *text;
-    } events[] = {
-        {"sched", "sched_waking", ROLE_WAKE, "pid", NULL},
-        {"sched", "sched_wakeup", ROLE_WAKE, "pid", NULL},
-        {"sched", "sched_wakeup_new", ROLE_WAKE, "pid", NULL},
-        {"irq", "irq_handler_entry", ROLE_HANDLER_BEGINS, "irq", "name"},
-        {"irq", "irq_handler_exit", ROLE_ENDS, NULL, NULL},
-        {"irq", "softirq_entry", ROLE_SOFTIRQ_BEGINS, "vec", NULL},
-        {"irq", "softirq_exit", ROLE_ENDS, NULL, NULL},
-        {"irq_vectors", "local_timer_entry", ROLE_TIMER_BEGINS, NULL, NULL},
-        {"irq_vectors", "*_entry", ROLE_OTHER_BEGINS, NULL, NULL},
-        {"irq_vectors", "*_exit", ROLE_ENDS, NULL, NULL},
-        {"timer", "hrtimer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
-        {"timer", "hrtimer_expire_exit", ROLE_ENDS, NULL, NULL},
-        {"timer", "timer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
-        {"timer", "timer_expire_exit", ROLE_ENDS, NULL, NULL},
-        {"block", "block_rq_complete", ROLE_COMPLETE, "nr_sector", "rwbs"},
-    };
-    const struct event_class *class = item->class;
-    struct history_class found = {.known = true, .number = -1, .name = -1};
-
-    if (class_map_grow(history->classes, history->n_classes, class) < 0)
-        return -ENOMEM;
-    for (unsigned i = 0; i < ARRAY_SIZE(events) && found.role == ROLE_NONE; i++) {
-        if ((item->origin->layer != LAYER_GUEST && item->origin->layer != LAYER_HOST) ||
-            !kernel_event_is(class, events[i].group, events[i].name))
-            continue;
-        found.role = (uint8_t)events[i].role;
-        if (events[i].number)
-            found.number = (int16_t)kernel_event_field(class, events[i].number);
-        if (events[i].text)
-            found.name = (int16_t)event_class_field(class, events[i].text);
-        if (found.role == ROLE_WAKE && found.number < 0)
-            found.role = ROLE_NONE;
-    }
-    history->classes[class->index] = found;
-    return 0;
-}
-
-static struct history_cpu *get_cpu(struct history *history, const struct origin *origin,
-                                   int32_t cpu)
-{
-    uint64_t key = cpu_key(origin, cpu);
-    struct history_cpu *found = map_get(&history->cpus, key);
-
-    if (likely(found != NULL))
-        return found;
-    found = calloc(1, sizeof *found);
-    if (!found || map_put(&history->cpus, key, found) < 0) {
-        free(found);
-        return NULL;
-    }
-    return found;
-}
-
-/* The name of the handler that ITEM begins, which is kept. *RET_NAME is NULL: it has none. */
-static int get_name(struct history *history, const struct item *item,
-                    const struct history_class *class, const char **ret_name)
-{
-    struct value number, name;
-    uint64_t key;
-
-    *ret_name = NULL;
-    if (class->number < 0)
-        return 0;
-    number = item_value(item, (unsigned)class->number);
-    if (!number.present)
-        return 0;
-    key = (uint64_t)item->origin->number << 32 | (uint32_t)number.u;
-    *ret_name = map_get(&history->names, key);
-    if (*ret_name || class->name < 0)
-        return 0;
-    name = item_value(item, (unsigned)class->name);
-    if (!name.present || name.len == 0)
-        return 0;
-    *ret_name = arena_strndup(&history->arena, name.s, name.len);
-    return *ret_name ? map_put(&history->names, key, (void *)(uintptr_t)*ret_name) : -ENOMEM;
-}
-
-static int begin_interrupt(struct history *history, struct history_cpu *cpu,
-                           const struct item *item, const struct history_class *class)
-{
-    static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
-                                           "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
-    struct history_cause cause = {.completed_at = TIME_UNKNOWN};
-    struct value number;
-    int r = 0;
-
-    switch ((enum history_role) class->role) {
-    case ROLE_HANDLER_BEGINS:
-        cause.interrupt = INTERRUPT_HANDLER;
-        r = get_name(history, item, class, &cause.name);
-        break;
-    case ROLE_SOFTIRQ_BEGINS:
-        cause.interrupt = INTERRUPT_HANDLER;
-        if (class->number < 0)
-            break;
-        number = item_value(item, (unsigned)class->number);
-        if (number.present && number.u < ARRAY_SIZE(softirqs))
-            cause.name = softirqs[number.u];
-        if (number.present && (number.u == 1 || number.u == 8))
-            cause.interrupt = INTERRUPT_TIMER;
-        break;
-    case ROLE_TIMER_BEGINS: cause.interrupt = INTERRUPT_TIMER; break;
-    default: break;
-    }
-    if (cpu->depth < HISTORY_NESTED)
-        cpu->nested[cpu->depth] = cause;
-    cpu->depth++;
-    return r;
-}
-
-/* Whether ITEM, on CPU, happened in an interrupt. */
-static bool find_cause(const struct history_cpu *cpu, const struct item *item,
-                       struct history_cause *ret_cause)
-{
-    struct kernel_context context;
-    bool has_context = kernel_event_context(item, &context);
-
-    *ret_cause = (struct history_cause){.completed_at = TIME_UNKNOWN};
-    if (cpu && cpu->depth > 0 && cpu->depth <= HISTORY_NESTED) {
-        *ret_cause = cpu->nested[cpu->depth - 1];
-        return true;
-    }
-    return (cpu && cpu->depth > 0) || (has_context && (context.flags & IN_INTERRUPT));
-}
-
-bool history_find_interrupt(const struct history *history, const struct item *item,
-                            struct history_cause *ret_cause)
-{
-    const struct history_cpu *cpu;
-
-    if (item->cpu == CPU_UNKNOWN || item->class->index >= history->n_classes)
-        return false;
-    cpu = map_get(&history->cpus, cpu_key(item->origin, item->cpu));
-    if (cpu && cpu->has_ended && history->classes[item->class->index].role == ROLE_ENDS) {
-        *ret_cause = cpu->ended;
-        return true;
-    }
-    return find_cause(cpu, item, ret_cause);
-}
-
 bool history_knows_interrupts(const struct history *history, const struct origin *origin)
 {
-    const struct history_cpu *any = map_get(&history->cpus, cpu_key(origin, CPU_UNKNOWN));
-
-    if (any && any->knows_flags)
+    if (wakes_tell_interrupts(&history->wakes, origin))
         return true;
     for (unsigned i = 0; i < history->states.n_sources; i++) {
         const struct origin *other;
@@ -347,67 +160,7 @@ bool history_knows_interrupts(const struct history *history, const struct origin
     return false;
 }
 
-static int put_wake(struct history *history, const struct history_cpu *cpu, const struct item *item,
-                    const struct history_class *class)
-{
-    struct history_wake wake = {.time = item->time, .origin = item->origin};
-    struct value pid;
-
-    if (!find_cause(cpu, item, &wake.cause))
-        return 0;
-    pid = item_value(item, (unsigned)class->number);
-    if (!pid.present)
-        return 0;
-    wake.pid = (int32_t)pid.u;
-    if (history->n_wakes == history->wakes_room) {
-        unsigned room = MAX(history->wakes_room + history->wakes_room / 2, 1024u);
-        struct history_wake *more = realloc(history->wakes, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        history->wakes = more;
-        history->wakes_room = room;
-    }
-    history->newest = MAX(history->newest, item->time);
-    history->wakes[history->n_wakes++] = wake;
-    return 0;
-}
-
-/* Whether ITEM completes a request. The completion of an empty write that flushes first is none: the flush was issued in its place. */
-static bool completes_request(const struct item *item, const struct history_class *class)
-{
-    struct value sectors;
-
-    if (class->number < 0 || class->name < 0)
-        return true;
-    sectors = item_value(item, (unsigned)class->number);
-    return !sectors.present || sectors.u > 0 ||
-           kernel_event_rwbs(item, (unsigned)class->name) == 'F';
-}
-
-/* The CPUs of ORIGIN, or CPU of it, handle no interrupt that is known. */
-static void forget_interrupts(struct history *history, const struct origin *origin, int32_t cpu)
-{
-    size_t iter = 0;
-    uint64_t key;
-    void *value;
-
-    while (map_next(&history->cpus, &iter, &key, &value))
-        if (key >> 32 == origin->number && (cpu == CPU_UNKNOWN || (int32_t)(uint32_t)key == cpu))
-            ((struct history_cpu *)value)->depth = 0;
-}
-
-/* Of its source: that its events tell whether they are in an interrupt. */
-static _cold_ int note_flags(struct history *history, const struct item *item)
-{
-    struct history_cpu *any = get_cpu(history, item->origin, CPU_UNKNOWN);
-    struct kernel_context context;
-
-    if (!any)
-        return -ENOMEM;
-    any->knows_flags = kernel_event_context(item, &context);
-    return 0;
-}
+/* ---- items ---- */
 
 static _cold_ int make_clocks(struct history *history, const struct origin *origin)
 {
@@ -433,63 +186,15 @@ static void note_clock(struct history_clock *clock, const struct item *item)
 
 int history_put(struct history *history, const struct item *item)
 {
-    const struct history_class *class;
-    struct history_cpu *cpu;
-
-    if (guest_times_put(&history->guest_times, item) < 0)
+    if (guest_times_put(&history->guest_times, item) < 0 || wakes_put(&history->wakes, item) < 0)
         return -ENOMEM;
-    if (unlikely(item->kind != ITEM_EVENT)) {
-        forget_interrupts(history, item->origin, item->cpu);
+    if (unlikely(item->kind != ITEM_EVENT))
         return 0;
-    }
-    if (unlikely(item->class->index >= history->n_classes ||
-                 !history->classes[item->class->index].known) &&
-        (add_class(history, item) < 0 || note_flags(history, item) < 0))
-        return -ENOMEM;
     if (unlikely(item->origin->number >= history->n_clocks) &&
         make_clocks(history, item->origin) < 0)
         return -ENOMEM;
     note_clock(&history->clocks[item->origin->number], item);
-    class = &history->classes[item->class->index];
-    if (likely(class->role == ROLE_NONE) || item->cpu == CPU_UNKNOWN)
-        return 0;
-    cpu = get_cpu(history, item->origin, item->cpu);
-    if (!cpu)
-        return -ENOMEM;
-    switch ((enum history_role) class->role) {
-    case ROLE_WAKE: return put_wake(history, cpu, item, class);
-    case ROLE_ENDS:
-        cpu->has_ended = cpu->depth > 0 && cpu->depth <= HISTORY_NESTED;
-        if (cpu->has_ended)
-            cpu->ended = cpu->nested[cpu->depth - 1];
-        cpu->depth -= cpu->depth > 0;
-        return 0;
-    case ROLE_COMPLETE:
-        if (cpu->depth > 0 && cpu->depth <= HISTORY_NESTED && completes_request(item, class))
-            cpu->nested[cpu->depth - 1].completed_at = item->time;
-        return 0;
-    default: return begin_interrupt(history, cpu, item, class);
-    }
-}
-
-const struct history_cause *history_find_wake(const struct history *history,
-                                              const struct origin *origin, int32_t pid,
-                                              int64_t time)
-{
-    unsigned low = 0, high = history->n_wakes;
-
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-
-        if (history->wakes[middle].time >= time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    for (; low < history->n_wakes && history->wakes[low].time == time; low++)
-        if (history->wakes[low].pid == pid && history->wakes[low].origin == origin)
-            return &history->wakes[low].cause;
-    return NULL;
+    return 0;
 }
 
 /* ---- requests ---- */
@@ -610,6 +315,7 @@ void history_init(struct history *history)
                                 .max = HISTORY_MAX,
                                 .limit = HISTORY_MAX,
                                 .gone_until = INT64_MIN,
+                                .held_from = INT64_MAX,
                                 .newest = INT64_MIN};
     states_init(&history->states, &ops, history);
     history->states.wanted =
@@ -628,7 +334,7 @@ int history_finish(struct history *history)
 
 static unsigned get_most(const struct history *history)
 {
-    return MAX(MAX(history->n_states, history->n_wakes), history->guest_times.n);
+    return MAX(MAX(history->n_states, history->wakes.n), history->guest_times.n);
 }
 
 bool history_is_crowded(const struct history *history)
@@ -656,7 +362,7 @@ int64_t history_next_drop(const struct history *history)
 {
     bool is_full = get_most(history) >= HISTORY_LATE * history->max ||
                    history->n_requests >= HISTORY_REQUESTS_MAX;
-    int64_t oldest = INT64_MAX, until = history->newest;
+    int64_t oldest = INT64_MAX, newest = history->newest, until;
     size_t iter = 0;
     uint64_t key;
     void *value;
@@ -667,15 +373,16 @@ int64_t history_next_drop(const struct history *history)
         if (log->n > 0)
             oldest = MIN(oldest, log->states[0].end);
     }
-    if (history->n_wakes > 0)
-        oldest = MIN(oldest, history->wakes[0].time);
+    if (history->wakes.n > 0) {
+        oldest = MIN(oldest, history->wakes.wakes[0].time);
+        newest = MAX(newest, history->wakes.wakes[history->wakes.n - 1].time);
+    }
     if (history->n_requests > 0)
         oldest = MIN(oldest, request_end(&history->requests[0]));
-    if (oldest < history->newest)
-        until = oldest + (history->newest - oldest) / 2;
+    until = oldest < newest ? oldest + (newest - oldest) / 2 : newest;
     if (is_full)
         return until;
-    until = MIN(until, all_given_until(history));
+    until = MIN(MIN(until, history->held_from), all_given_until(history));
     return until >= oldest ? until : INT64_MIN;
 }
 
@@ -709,13 +416,7 @@ void history_drop_oldest(struct history *history, int64_t until)
     while (map_next(&history->logs, &iter, &key, &value))
         drop_states(history, value, until);
     guest_times_drop(&history->guest_times, until);
-    while (n < history->n_wakes && history->wakes[n].time <= until)
-        n++;
-    if (n > 0)
-        memmove(history->wakes, history->wakes + n,
-                (history->n_wakes - n) * sizeof *history->wakes);
-    history->n_wakes -= n;
-    n = 0;
+    wakes_drop(&history->wakes, until);
     while (n < history->n_requests && request_end(&history->requests[n]) <= until)
         n++;
     if (n > 0)
@@ -739,15 +440,8 @@ void history_done(struct history *history)
         free(((struct history_log *)value)->states);
         free(value);
     }
-    iter = 0;
-    while (map_next(&history->cpus, &iter, &key, &value))
-        free(value);
+    wakes_done(&history->wakes);
     map_done(&history->logs);
-    map_done(&history->cpus);
-    map_done(&history->names);
-    arena_done(&history->arena);
-    free(history->classes);
-    free(history->wakes);
     free(history->requests);
     free(history->vcpus);
     free(history->clocks);

@@ -11,15 +11,15 @@
  *
  * Times are ticks of the trace's clock. Not thread-safe. */
 
-#include "analysis/io.h"
 #include "analysis/path/guest_times.h"
+#include "analysis/path/wakes.h"
+#include "analysis/requests/io_tracker.h"
 #include "analysis/states/states.h"
 #include "base/map.h"
 
 #define HISTORY_MAX (96u * 1024) /* states of 56 bytes, and wake-ups of 40 */
 #define HISTORY_LATE 4u
 #define HISTORY_REQUESTS_MAX 8192u
-#define HISTORY_NESTED 4 /* interrupts in interrupts of a CPU */
 
 /* What a thread or a CPU did. */
 struct history_state {
@@ -39,35 +39,10 @@ struct history_log {
     unsigned n, room;
 };
 
-enum history_interrupt {
-    INTERRUPT_UNKNOWN, /* an interrupt without an event of its own */
-    INTERRUPT_TIMER,
-    INTERRUPT_HANDLER, /* has a name */
-};
-
-/* An interrupt that a CPU handles, and what it has done so far. */
-struct history_cause {
-    int64_t
-        completed_at;  /* when a request to a disk last completed in it; TIME_UNKNOWN: none did */
-    const char *name;  /* NULL: it has none */
-    uint8_t interrupt; /* enum history_interrupt */
-};
-
-/* A thread was woken in an interrupt. */
-struct history_wake {
-    int64_t time;
-    const struct origin *origin;
-    struct history_cause cause;
-    int32_t pid;
-};
-
 struct history_request {
     struct io_request request;
     uint64_t number; /* from 1 on */
 };
-
-struct history_cpu;
-struct history_class;
 
 /* Which thread of a host runs a vCPU. */
 struct history_vcpu {
@@ -87,15 +62,9 @@ struct history_clock {
 
 struct history {
     struct states states;
-    struct arena arena; /* names */
-    struct map logs;    /* by source and thread or CPU */
-    struct map names;   /* of interrupts, by source and number */
-    struct map cpus;    /* struct history_cpu */
+    struct map logs; /* by source and thread or CPU */
     struct guest_times guest_times;
-    struct history_class *classes;
-    unsigned n_classes;
-    struct history_wake *wakes;
-    unsigned n_wakes, wakes_room;
+    struct wakes wakes;
     struct history_request *requests; /* by their ends, once history_sort() was called */
     unsigned n_requests, requests_room;
     uint64_t last_request;
@@ -109,6 +78,8 @@ struct history {
     unsigned limit;     /* is crowded from then on; `max` unless a kernel's states come late */
     int64_t gone_until; /* INT64_MIN: nothing was dropped */
     int64_t newest;     /* the end of the last state */
+    /* The user still needs what ended after that: it is kept if there is room (HISTORY_LATE). INT64_MAX: nothing. */
+    int64_t held_from;
     /* May be NULL. A thread was in a state; the same order as of states_ops. 0, or a negative errno. */
     int (*put_state)(void *arg, const struct state_interval *interval);
     void *arg;
@@ -138,13 +109,6 @@ const struct history_log *history_find(const struct history *history, const stru
 /* The first state of LOG that ends after TIME; log->n: none does. */
 unsigned history_first(const struct history_log *log, int64_t time);
 
-/* The interrupt in which thread PID of ORIGIN was woken at TIME; NULL: in none that was seen. */
-const struct history_cause *history_find_wake(const struct history *history,
-                                              const struct origin *origin, int32_t pid,
-                                              int64_t time);
-/* After history_put(ITEM): the interrupt that its CPU handles, or that ITEM ends; false: it is not known to handle one. */
-bool history_find_interrupt(const struct history *history, const struct item *item,
-                            struct history_cause *ret_cause);
 /* Whether who wakes threads of ORIGIN is known to be the thread of the CPU where no interrupt was seen. */
 bool history_knows_interrupts(const struct history *history, const struct origin *origin);
 

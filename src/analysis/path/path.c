@@ -28,55 +28,19 @@ static bool is_selected(struct path *path, const struct path_pending *pending)
     return name && glob_match(settings->task, name);
 }
 
-/* Finds the paths of the pending intervals that begin at UNTIL or before. */
-static int flush(struct path *path, int64_t until)
+static int find_path(void *arg, const struct path_pending *pending,
+                     const struct io_request *request)
 {
-    unsigned left = 0;
-    int r = 0;
+    struct path *path = arg;
+    struct path_walk *walk = &path->finder.walk;
+    int r = request ? path_walk_request(walk, request)
+                    : path_walk_thread(walk, &pending->end, pending->begin, pending->until);
 
-    history_sort(&path->history);
-    for (unsigned i = 0; i < path->n_pending; i++) {
-        const struct path_pending *pending = &path->pending[i];
-        const struct io_request *request =
-            pending->request > 0
-                ? history_get_request(&path->history, pending->request, pending->until)
-                : NULL;
-
-        if (pending->begin > until || r < 0) {
-            path->pending[left++] = *pending;
-            continue;
-        }
-        r = request ? path_walk_request(&path->walk, request)
-                    : path_walk_thread(&path->walk, &pending->end, pending->begin, pending->until);
-        if (r >= 0)
-            r = path_count(path, pending, request);
-    }
-    path->n_pending = left;
-    return r;
-}
-
-static int drop_oldest(struct path *path)
-{
-    int r = 0;
-
-    while (r >= 0 && history_is_crowded(&path->history)) {
-        int64_t until;
-
-        history_sort(&path->history);
-        until = history_next_drop(&path->history);
-        if (until > INT64_MIN)
-            r = flush(path, until);
-        if (r >= 0)
-            history_drop_oldest(&path->history, until);
-    }
-    return r;
+    return r < 0 ? r : path_count(path, pending, request);
 }
 
 static int add_pending(struct path *path, const struct path_pending *pending)
 {
-    struct path_pending *more;
-    int r;
-
     path->has_events = true;
     if (pending->until <= pending->begin ||
         ticks_between(pending->begin, pending->until) < path->analysis.settings.longer ||
@@ -84,24 +48,7 @@ static int add_pending(struct path *path, const struct path_pending *pending)
         path->analysis.left_out++;
         return 0;
     }
-    if (path->n_pending == PATH_PENDING_MAX) {
-        r = flush(path, path->pending[PATH_PENDING_MAX / 2].begin);
-        if (r >= 0 && path->n_pending == PATH_PENDING_MAX)
-            r = flush(path, INT64_MAX);
-        if (r < 0)
-            return r;
-    }
-    if (path->n_pending == path->pending_room) {
-        unsigned room = MAX(path->pending_room * 2, 64u);
-
-        more = realloc(path->pending, room * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        path->pending = more;
-        path->pending_room = room;
-    }
-    path->pending[path->n_pending++] = *pending;
-    return 0;
+    return path_finder_add(&path->finder, pending);
 }
 
 /* The number of the group; -ENOMEM. */
@@ -133,7 +80,7 @@ static int put_request(void *arg, const struct io_request *request)
     struct path_pending pending = {
         .origin = request->origin, .cpu = request->cpu, .pid = request->pid, .vcpu = request->vcpu};
     unsigned first = 0, last = IO_COMPLETED;
-    int r = history_put_request(&path->history, request, &pending.request);
+    int r = history_put_request(&path->finder.history, request, &pending.request);
 
     if (r < 0 || path->of != PATH_OF_REQUESTS)
         return r;
@@ -169,7 +116,8 @@ static int complete_span(void *arg, const struct span *span, const struct item *
         return r;
     pending.group = (unsigned)r;
     pending.end = (struct path_end){.origin = item->origin, .pid = item->pid};
-    pending.end.in_interrupt = history_find_interrupt(&path->history, item, &pending.end.cause);
+    pending.end.in_interrupt =
+        wakes_find_interrupt(&path->finder.history.wakes, item, &pending.end.cause);
     if (pending.end.in_interrupt) /* which interrupts any thread */
         pending.end.pid = PID_UNKNOWN;
     return add_pending(path, &pending);
@@ -208,16 +156,16 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     int r = analysis_note_times(&path->analysis, &path->rows, items, n);
 
     for (unsigned i = 0; r >= 0 && i < n; i++) {
-        r = history_put(&path->history, &items[i]);
+        r = history_put(&path->finder.history, &items[i]);
         if (r >= 0 && path->of == PATH_OF_SPANS)
             r = spans_put(&path->spans, &items[i], 1);
     }
     if (r >= 0)
-        r = history_put_states(&path->history, items, n);
+        r = history_put_states(&path->finder.history, items, n);
     if (r >= 0)
         r = io_tracker_put(&path->tracker, items, n);
-    if (r >= 0 && history_is_crowded(&path->history))
-        r = drop_oldest(path);
+    if (r >= 0)
+        r = path_finder_make_room(&path->finder, &path->tracker, path->rows.ends.last);
     if (r == -ERANGE)
         return analysis_period_error(sink);
     return r < 0 ? r : sink->error.code;
@@ -228,7 +176,7 @@ static int begin_loss(struct sink *sink, const struct item *item)
     struct path *path = path_of_analysis(container_of(sink, struct analysis, sink));
     int r = 0;
 
-    states_begin_loss(&path->history.states, item);
+    states_begin_loss(&path->finder.history.states, item);
     if (path->of == PATH_OF_SPANS)
         r = spans_begin_loss(&path->spans, item);
     return r < 0 ? r : io_begins_begin_loss(&path->tracker.begins, item);
@@ -242,9 +190,7 @@ static int finish(struct sink *sink)
     if (path->of == PATH_OF_SPANS)
         spans_finish(&path->spans);
     if (r >= 0)
-        r = history_finish(&path->history);
-    if (r >= 0)
-        r = flush(path, INT64_MAX);
+        r = path_finder_finish(&path->finder);
     if (r == -ERANGE)
         return analysis_period_error(sink);
     return r < 0 ? r : sink->error.code;
@@ -277,14 +223,14 @@ int path_init(struct path *path, const struct analysis_settings *settings, enum 
     path->analysis.left_out_name = of == PATH_OF_REQUESTS ? "requests"
                                    : of == PATH_OF_WAITS  ? "waits"
                                                           : NULL;
-    path->walk.history = &path->history;
-    history_init(&path->history);
+    path_finder_init(&path->finder, find_path, path);
     if (of == PATH_OF_WAITS) {
-        path->history.put_state = put_wait;
-        path->history.arg = path;
+        path->finder.history.put_state = put_wait;
+        path->finder.history.arg = path;
     }
     r = rows_init(&path->rows, PATH_KEYS, settings->slowest, settings->every,
                   settings->has_batches);
+    path->rows.slowest.free_kind = path_chain_free;
     if (r >= 0)
         r = io_tracker_init(&path->tracker, &settings->clock, &tracker_ops, path);
     if (r >= 0 && of == PATH_OF_SPANS)
@@ -297,9 +243,7 @@ void path_done(struct path *path)
     if (path->of == PATH_OF_SPANS)
         spans_done(&path->spans);
     io_tracker_done(&path->tracker);
-    history_done(&path->history);
-    path_walk_done(&path->walk);
-    path_chains_done(path);
+    path_finder_done(&path->finder);
     for (unsigned i = 0; i < path->n_sums; i++)
         for (unsigned j = 0; j < ARRAY_SIZE(path->sums[i].doublings); j++)
             free(path->sums[i].doublings[j]);
@@ -308,7 +252,6 @@ void path_done(struct path *path)
     free(path->parts);
     free(path->errors);
     free(path->touched);
-    free(path->pending);
     for (unsigned i = 0; i < path->n_groups; i++)
         histogram_done(&path->groups[i].all);
     free(path->groups);

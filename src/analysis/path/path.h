@@ -9,10 +9,8 @@
  *
  * Not thread-safe. */
 
-#include "analysis/path/walk.h"
+#include "analysis/path/path_finder.h"
 #include "analysis/result/result_rows.h"
-
-#define PATH_PENDING_MAX 8192u
 
 enum path_of {
     PATH_OF_REQUESTS,
@@ -21,19 +19,14 @@ enum path_of {
 };
 
 struct path_group;
-struct path_pending;
-struct path_chain;
 struct path_sums;
 
 struct path {
     struct analysis analysis; /* first */
     enum path_of of;
-    struct history history;
+    struct path_finder finder;
     struct io_tracker tracker;
     struct spans spans; /* PATH_OF_SPANS */
-    struct path_walk walk;
-    struct path_pending *pending; /* in the order in which they were known */
-    unsigned n_pending, pending_room;
     struct rows rows;
     struct path_sums *sums; /* by row: of intervals by how long they took */
     unsigned n_sums;
@@ -45,8 +38,6 @@ struct path {
     uint64_t n_intervals;
     struct path_group *groups;
     unsigned n_groups;
-    struct path_chain **chains; /* of the longest, and of some that no longer are */
-    unsigned n_chains;
     struct text text[3];
     struct duration_columns columns;
     unsigned part, slow, rest; /* columns */

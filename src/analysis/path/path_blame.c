@@ -55,6 +55,7 @@ const char *path_what_name(const struct path_segment *segment)
         [PATH_WAITS] = "waits for a CPU",
         [PATH_QUEUED] = "queued",
         [PATH_DISK] = "device",
+        [PATH_SLEEPS] = "sleeps",
         [PATH_TIMER] = "sleeps",
         [PATH_INTERRUPT] = "sleeps",
         [PATH_STAGE] = "stage",
@@ -235,7 +236,8 @@ static int add_part(struct path *path, unsigned group, const struct path_segment
     }
     path->errors[row->number] = MAX(path->errors[row->number], segment->error_ns);
     path->parts[row->number] = ticks_sum(path->parts[row->number], ticks);
-    if (path->analysis.put_span && (!behind || behind == &path->walk.behind[segment->first_behind]))
+    if (path->analysis.put_span &&
+        (!behind || behind == &path->finder.walk.behind[segment->first_behind]))
         return put_span(path, row, segment);
     return 0;
 }
@@ -254,56 +256,25 @@ static int add_sum(struct path_sums *sums, unsigned bucket, int64_t ticks)
 
 /* ---- the longest ---- */
 
-static void free_chain(struct path_chain *chain)
+void path_chain_free(void *chain)
 {
-    free(chain->segments);
-    free(chain->behind);
-    free(chain);
+    struct path_chain *freed = chain;
+
+    if (!freed)
+        return;
+    free(freed->segments);
+    free(freed->behind);
+    free(freed);
 }
 
-void path_chains_done(struct path *path)
-{
-    for (unsigned i = 0; i < path->n_chains; i++)
-        free_chain(path->chains[i]);
-    free((void *)path->chains);
-    path->chains = NULL;
-    path->n_chains = 0;
-}
-
-/* Frees those that are no longer of the longest intervals. */
-static void drop_chains(struct path *path)
-{
-    unsigned left = 0;
-
-    for (unsigned i = 0; i < path->n_chains; i++)
-        path->chains[i]->is_used = false;
-    for (unsigned i = 0; i < slowest_n(&path->rows.slowest); i++)
-        ((struct path_chain *)(uintptr_t)slowest_get(&path->rows.slowest, i)->kind)->is_used = true;
-    for (unsigned i = 0; i < path->n_chains; i++)
-        if (path->chains[i]->is_used)
-            path->chains[left++] = path->chains[i];
-        else
-            free_chain(path->chains[i]);
-    path->n_chains = left;
-}
-
-static struct path_chain *make_chain(struct path *path, const struct path_pending *pending,
+static struct path_chain *make_chain(const struct path_walk *walk,
+                                     const struct path_pending *pending,
                                      const struct io_request *request)
 {
-    const struct path_walk *walk = &path->walk;
-    struct path_chain *chain;
+    struct path_chain *chain = calloc(1, sizeof *chain);
 
-    if (!path->chains)
-        path->chains = (struct path_chain **)calloc((size_t)path->rows.slowest.max * 2 + 1,
-                                                    sizeof(struct path_chain *));
-    if (!path->chains)
-        return NULL;
-    if (path->n_chains == path->rows.slowest.max * 2 + 1)
-        drop_chains(path);
-    chain = calloc(1, sizeof *chain);
     if (!chain)
         return NULL;
-    path->chains[path->n_chains++] = chain;
     chain->group = pending->group;
     if (request) {
         chain->device = request->device;
@@ -312,8 +283,10 @@ static struct path_chain *make_chain(struct path *path, const struct path_pendin
     chain->n = walk->n;
     chain->segments = malloc(MAX(walk->n, 1u) * sizeof *chain->segments);
     chain->behind = malloc(MAX(walk->n_behind, 1u) * sizeof *chain->behind);
-    if (!chain->segments || !chain->behind)
+    if (!chain->segments || !chain->behind) {
+        path_chain_free(chain);
         return NULL;
+    }
     memcpy(chain->segments, walk->segments, walk->n * sizeof *chain->segments);
     if (walk->n_behind > 0)
         memcpy(chain->behind, walk->behind, walk->n_behind * sizeof *chain->behind);
@@ -333,7 +306,7 @@ static int keep_slow(struct path *path, const struct path_pending *pending,
 
     if (!slowest_would_keep(&path->rows.slowest, ticks_between(slow.begin, slow.end), false))
         return 0;
-    slow.kind = make_chain(path, pending, request);
+    slow.kind = make_chain(&path->finder.walk, pending, request);
     if (!slow.kind)
         return -ENOMEM;
     slowest_keep(&path->rows.slowest, &slow);
@@ -345,7 +318,7 @@ static int keep_slow(struct path *path, const struct path_pending *pending,
 int path_count(struct path *path, const struct path_pending *pending,
                const struct io_request *request)
 {
-    const struct path_walk *walk = &path->walk;
+    const struct path_walk *walk = &path->finder.walk;
     int64_t duration = ticks_between(pending->begin, pending->until);
     unsigned bucket = histogram_bucket((uint64_t)duration);
     struct path_group *group = &path->groups[pending->group];

@@ -17,21 +17,9 @@ struct path_group {
     int64_t total; /* ticks of all */
 };
 
-/* An interval whose path is not looked for yet. */
-struct path_pending {
-    int64_t begin, until;
-    struct path_end end; /* not of a request */
-    uint64_t request;    /* its number; 0: it is none */
-    unsigned group;      /* its number */
-    const struct origin *origin;
-    int32_t cpu, pid, vcpu; /* of its begin */
-    uint32_t error_ns;
-};
-
 /* The segments of an interval, if it is one of the longest. */
 struct path_chain {
     unsigned group; /* its number */
-    bool is_used;
     uint64_t device, sector;
     struct path_segment *segments;
     struct path_behind *behind;
@@ -61,7 +49,8 @@ const char *path_what_name(const struct path_segment *segment);
 /* Puts why SEGMENT took its time; "-": there is nothing to say. BEHIND: one of those that ran while it waited; NULL: none. */
 void path_put_cause(const struct path_segment *segment, const struct path_behind *behind,
                     bool with_pid, struct text *text);
-void path_chains_done(struct path *path);
+/* A struct path_chain, or NULL. */
+void path_chain_free(void *chain);
 
 /* ---- path_result.c: struct analysis_ops ---- */
 

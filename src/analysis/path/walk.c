@@ -8,8 +8,6 @@
 #include "base/macro.h"
 #include "event/clock_error.h"
 
-#define WORKER "worker" /* as QEMU calls the threads of its pool */
-
 static void walk_thread(struct path_walk *walk, const struct origin *origin, int32_t pid,
                         int64_t begin, int64_t end);
 static void walk_request(struct path_walk *walk, const struct io_request *request, int64_t begin,
@@ -173,7 +171,7 @@ static const struct origin *kernel_of(const struct history *history, const struc
 
 /* It sleeps until the interrupt CAUSE, at END. */
 static void walk_interrupt(struct path_walk *walk, const struct origin *origin, int32_t pid,
-                           const struct history_cause *cause, int64_t begin, int64_t end)
+                           const struct wake_cause *cause, int64_t begin, int64_t end)
 {
     const struct io_request *request =
         cause->completed_at != TIME_UNKNOWN
@@ -211,9 +209,9 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
     bool is_woken =
         woken && woken->state == STATE_WOKEN && woken->begin == sleep->end && woken->begin_seen;
     /* The wait that follows may not be over, or not be given yet; who woke the thread in an interrupt is known by now. */
-    const struct history_cause *cause =
+    const struct wake_cause *cause =
         sleep->end_seen && (is_woken || !woken)
-            ? history_find_wake(walk->history, origin, log->id, sleep->end)
+            ? wakes_find(&walk->history->wakes, origin, log->id, sleep->end)
             : NULL;
 
     if (cause) {
@@ -224,7 +222,7 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
         add_unknown(walk, origin, log->id, PATH_TOO_OLD, begin, end);
     } else if (woken->by == STATE_BY_INTERRUPT || woken->by == 0) {
         /* The idle thread wakes nobody. */
-        walk_interrupt(walk, origin, log->id, &(struct history_cause){.completed_at = TIME_UNKNOWN},
+        walk_interrupt(walk, origin, log->id, &(struct wake_cause){.completed_at = TIME_UNKNOWN},
                        begin, end);
     } else if (woken->by > 0 && woken->by != log->id) {
         if (history_knows_interrupts(walk->history, origin))
@@ -307,7 +305,7 @@ static void walk_guest_wait(struct path_walk *walk, const struct origin *guest, 
 static void walk_part_of_wait(struct path_walk *walk, const struct history_log *log, int32_t cpu,
                               int64_t begin, int64_t end)
 {
-    if (log->origin->layer == LAYER_GUEST)
+    if (log->origin->layer == LAYER_GUEST && !walk->is_own)
         walk_guest_wait(walk, log->origin, log->id, cpu, begin, end);
     else
         walk_wait(walk, log->origin, log->id, cpu, begin, end);
@@ -389,7 +387,9 @@ static void walk_state(struct path_walk *walk, const struct history_log *log, un
 
     switch ((enum state)state->state) {
     case STATE_RUNNING:
-        if (log->origin->layer == LAYER_GUEST)
+        if (walk->is_own)
+            add_run(walk, log, cpu, PATH_RUNS, NULL, begin, end);
+        else if (log->origin->layer == LAYER_GUEST)
             walk_vcpu(walk, log->origin, log->id, cpu, begin, end);
         else
             walk_run(walk, log, i, begin, end);
@@ -408,7 +408,9 @@ static void walk_state(struct path_walk *walk, const struct history_log *log, un
         break;
     case STATE_SLEEPING:
     case STATE_UNINTERRUPTIBLE:
-        if (state->end > end)
+        if (walk->is_own)
+            add_run(walk, log, CPU_UNKNOWN, PATH_SLEEPS, NULL, begin, end);
+        else if (state->end > end)
             add_unknown(walk, log->origin, log->id, PATH_NOT_WOKEN, begin, end);
         else
             walk_sleep(walk, log, state, next, begin, end);
@@ -459,7 +461,7 @@ static bool is_worker(const struct origin *origin, int32_t pid, bool *ret_known)
     const char *name = pid > 0 ? origin_task_name(origin, pid) : NULL;
 
     *ret_known = name || pid == 0 || pid == STATE_BY_INTERRUPT;
-    return name && strcmp(name, WORKER) == 0;
+    return name && strcmp(name, PATH_WORKER) == 0;
 }
 
 /* Looks for the thread of a pool that woke the thread of LOG last from BEGIN to END; *RET_TIME is when. If that is not known, PID_UNKNOWN,
@@ -648,6 +650,7 @@ static void begin_walk(struct path_walk *walk)
 {
     walk->n = walk->n_done = walk->n_behind = walk->depth = 0;
     walk->error = 0;
+    walk->is_own = false;
     walk->bounds = NULL;
 }
 
@@ -667,6 +670,16 @@ int path_walk_request(struct path_walk *walk, const struct io_request *request)
 {
     begin_walk(walk);
     walk_request(walk, request, io_request_begin(request), io_request_end(request));
+    set_errors(walk);
+    return walk->error;
+}
+
+int path_walk_own(struct path_walk *walk, const struct origin *origin, int32_t pid, int64_t begin,
+                  int64_t until)
+{
+    begin_walk(walk);
+    walk->is_own = true;
+    walk_thread(walk, origin, pid, begin, until);
     set_errors(walk);
     return walk->error;
 }

@@ -19,6 +19,7 @@
 #include "analysis/path/history.h"
 
 #define PATH_DEPTH_MAX 64
+#define PATH_WORKER "worker"     /* as QEMU calls the threads of its pool */
 #define PATH_SEGMENTS_MAX 65536u /* of an interval; what follows is unknown */
 
 enum path_what {
@@ -27,6 +28,7 @@ enum path_what {
     PATH_WAITS,     /* for a CPU: `behind` says who ran there */
     PATH_QUEUED,    /* a request, in the block layer */
     PATH_DISK,      /* a request, with its device */
+    PATH_SLEEPS,    /* only of path_walk_own() */
     PATH_TIMER,     /* it sleeps until a timer */
     PATH_INTERRUPT, /* it sleeps until an interrupt, which may have a name */
     PATH_STAGE,     /* a request, in a stage of a VMM whose host's kernel has no states */
@@ -95,6 +97,7 @@ struct path_walk {
     struct path_behind *behind;
     unsigned n_behind, behind_room;
     unsigned depth;
+    bool is_own;                      /* path_walk_own() */
     const struct path_bounds *bounds; /* of what is walked now; NULL: none */
     int error;                        /* -ENOMEM */
 };
@@ -104,11 +107,14 @@ struct path_end {
     const struct origin *origin;
     int32_t pid; /* that has to act; PID_UNKNOWN */
     bool in_interrupt;
-    struct history_cause cause; /* of an interrupt */
+    struct wake_cause cause; /* of an interrupt */
 };
 
 /* Each starts with an empty path; -ENOMEM. */
 int path_walk_thread(struct path_walk *walk, const struct path_end *end, int64_t begin,
                      int64_t until);
 int path_walk_request(struct path_walk *walk, const struct io_request *request);
+/* What thread PID of ORIGIN did itself: nothing that it waited for is followed. */
+int path_walk_own(struct path_walk *walk, const struct origin *origin, int32_t pid, int64_t begin,
+                  int64_t until);
 void path_walk_done(struct path_walk *walk);

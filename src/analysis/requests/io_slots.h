@@ -4,7 +4,7 @@
 /* The requests of a struct io_tracker that are not over, or may still be joined: where they are found, and which of two
  * layers are one. For io_tracker.c. */
 
-#include "analysis/io.h"
+#include "analysis/requests/io_tracker.h"
 #include "base/macro.h"
 #include "event/clock_error.h"
 

@@ -712,24 +712,6 @@ void io_tracker_done(struct io_tracker *tracker)
     *tracker = (struct io_tracker){0};
 }
 
-int64_t io_request_begin(const struct io_request *request)
-{
-    unsigned first = 0;
-
-    while (first < IO_COMPLETED && request->at[first] == TIME_UNKNOWN)
-        first++;
-    return request->at[first];
-}
-
-int64_t io_request_end(const struct io_request *request)
-{
-    unsigned last = IO_COMPLETED;
-
-    while (last > 0 && request->at[last] == TIME_UNKNOWN)
-        last--;
-    return request->at[last];
-}
-
 void io_point_put_events(enum io_point point, struct text *text)
 {
     unsigned n = 0;
@@ -744,22 +726,4 @@ void io_point_put_events(enum io_point point, struct text *text)
             p += len;
         }
     }
-}
-
-const char *io_stage_name(enum io_point point)
-{
-    static const char *const names[] = {
-        [IO_ISSUED] = "queue",    [IO_KICKED] = "kick",      [IO_HANDLED] = "dispatch",
-        [IO_SUBMITTED] = "vmm",   [IO_WORKED] = "backend",   [IO_RETURNED] = "done",
-        [IO_NOTIFIED] = "notify", [IO_INTERRUPT] = "inject", [IO_COMPLETED] = "guest",
-    };
-
-    return names[point];
-}
-
-const char *io_kind_name(enum io_kind kind)
-{
-    static const char *const names[] = {"read", "write", "flush", "discard", "other"};
-
-    return names[kind];
 }

@@ -572,8 +572,7 @@ static void start_with_host(struct machine *m, unsigned slowest)
     class.origin = m->host;
     assert_int_equal(catalogue_add(&m->catalogue, &class, &added), 0);
     m->change = added;
-    m->io.why.max = STATES_MAX;
-    m->io.why.n_crowded = STATES_MAX / 2;
+    m->io.finder.history.max = m->io.finder.history.limit = STATES_MAX / HISTORY_LATE;
 }
 
 /* CPU 0 goes from one thread to another, N times, once every 100 us. */
@@ -653,7 +652,7 @@ static void test_why_of_long_ago(void **state)
         time = run_host(&m, time, SWITCHES);
         time = request(&m, time, 4, 16 * (i + 1), true);
     }
-    assert_true(m.io.why.n <= STATES_MAX);
+    assert_true(m.io.finder.history.n_states <= STATES_MAX + STATES_HELD);
     finish(&m);
     assert_int_equal(m.result.n_slowest, 1);
     assert_true(has_why(&m, 0));
@@ -669,7 +668,7 @@ static void test_why_of_too_long(void **state)
     (void)state;
     start_with_host(&m, 1);
     request(&m, run_host(&m, 1, 20), 4 * SWITCHES, 8, false);
-    assert_true(m.io.why.n <= STATES_MAX);
+    assert_true(m.io.finder.history.n_states <= STATES_MAX + STATES_HELD);
     finish(&m);
     assert_true(m.result.slowest[0].is_open);
     assert_true(has_note_of_states(&m));
@@ -678,7 +677,7 @@ static void test_why_of_too_long(void **state)
     /* Of one that was over before that, all is there. */
     start_with_host(&m, 2);
     request(&m, request(&m, 1, 1000, 16, true), 4 * SWITCHES, 8, false);
-    assert_true(m.io.why.n <= STATES_MAX);
+    assert_true(m.io.finder.history.n_states <= STATES_MAX + STATES_HELD);
     finish(&m);
     assert_int_equal(m.result.n_slowest, 2);
     assert_true(has_note_of_states(&m) && m.result.slowest[1].is_open);
