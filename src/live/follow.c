@@ -10,33 +10,34 @@
 #include "live/reader.h"
 #include "tracedir/manifest.h"
 
-/* Of a CPU, a quarter at most is used. */
+/* follows with at most a quarter of a CPU */
 #define REST 3u
-/* By so much the time of an event may change from one window to the next, because later clock readings make it more exact:
- * this near to where a window ends, what was printed is remembered. */
+/* The time of an event may change by so much from one window to the next, because later clock readings make it more
+ * exact. Items this close to the end of a window are remembered after printing. */
 #define BOUNDARY_NS UINT64_C(1000000)
 
 struct follower {
     const struct follow *follow;
     struct trace_options trace_options;
-    int64_t from; /* what is later is printed */
+    int64_t from; /* only later items are printed */
     struct live_reader *reader;
-    const struct live_window *window; /* the present one */
-    bool has_read;                    /* a window before */
-    /* How often what was printed near the window's begin, and in this window near its end, and one; by hash. */
+    const struct live_window *window; /* the present window */
+    bool has_read;                    /* it has read a window before */
+    /* Items printed near the begin of the window, and near the end of this window: a hash, and how often it was printed
+     * plus one. */
     struct map printed, printing;
     struct tail_sink last;
     bool is_begun;
     struct error error;
-    unsigned n_notes_reported;   /* but for that it has not ended */
-    uint64_t not_ended_reported; /* the hash of what was reported of that; 0: nothing */
-    /* The present window's. */
+    unsigned n_notes_reported;   /* except the note that it has not ended */
+    uint64_t not_ended_reported; /* hash of that note as it was reported; 0 if it was not */
+    /* For the present window. */
     struct sink sink;
     struct sink *view;
     struct selection selection;
 };
 
-/* The same for the same item in another opening of the trace. */
+/* Equal for the same item in another opening of the trace. */
 static uint64_t hash_item(const struct item *item)
 {
     bool is_event = item->kind == ITEM_EVENT;
@@ -50,7 +51,7 @@ static uint64_t hash_item(const struct item *item)
                     is_event ? hash_bytes((const char *)item->payload, item->size) : item->lost);
 }
 
-/* Adds CHANGE to how often the item HASH is in MAP; *RET_N: how often it was. -ENOMEM. */
+/* Adds CHANGE to the count of HASH in MAP. *RET_N: its count before. -ENOMEM. */
 static int count_item(struct map *map, uint64_t hash, int change, uintptr_t *ret_n)
 {
     uintptr_t n = (uintptr_t)map_get(map, hash);
@@ -61,7 +62,7 @@ static int count_item(struct map *map, uint64_t hash, int change, uintptr_t *ret
     return map_put(map, hash, (void *)(*ret_n + (uintptr_t)(1 + change)));
 }
 
-/* 1: the item is to be printed; 0: it was, or is before all that is. -ENOMEM. */
+/* Returns 1 if the item is to be printed, 0 if it was printed or is too early. -ENOMEM. */
 static int is_new(struct follower *f, const struct item *item)
 {
     const struct live_window *window = f->window;
@@ -208,7 +209,7 @@ static bool is_recorded(void *arg)
     return trace_is_live(&f->follow->dir, 1, f->trace_options.runtime_dir);
 }
 
-/* Where to begin: now, or with the last events. */
+/* Finds where to begin: now, or with the last events. */
 static int find_begin(struct follower *f)
 {
     const struct follow *follow = f->follow;

@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 
-/* What the child exits with. */
+/* The exit status of the child. */
 enum end {
     END_NONE, /* the reader has closed the pipe, or FILE is a pipe that ended */
     END_FAILED,
@@ -26,7 +26,7 @@ enum end {
 
 static volatile sig_atomic_t running; /* the child; 0: none */
 
-/* Whether PATH still names FILE, a regular one, and all of the DONE bytes that were read of it. */
+/* Checks that PATH still names FILE, a regular file, and that it still has the DONE bytes that were read. */
 static enum end check_file(int file, const char *path, off_t done)
 {
     struct stat opened, named;
@@ -42,7 +42,7 @@ static enum end check_file(int file, const char *path, off_t done)
     return END_NONE;
 }
 
-/* The child: until the reader closes OUT, or the file cannot be followed. */
+/* Runs in the child until the reader closes OUT, or the file cannot be followed. */
 _Noreturn static void copy(int file, const char *path, int out)
 {
     static char buf[64 * 1024];
@@ -72,7 +72,7 @@ _Noreturn static void copy(int file, const char *path, int out)
     _exit(END_UNREADABLE);
 }
 
-/* What the child has written is still read. */
+/* The pipe still has what the child has written. */
 static void end_child(int number)
 {
     (void)number;

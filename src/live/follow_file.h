@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A file that grows, as a pipe: a child process writes what there is, and then what is added, until a signal, or until the
- * path names no file that only grows. So what reads it needs no way of its own to wait for more. */
+/* Follows a growing file through a pipe. A child process writes the file's content to the pipe, and then everything
+ * that is added, until a signal arrives, or until the path does not name the file any more or it was truncated. So its
+ * reader needs no way to wait for more data. */
 
 #include <sys/types.h>
 
@@ -15,10 +16,10 @@ struct follow_file {
     int fd; /* the pipe */
 };
 
-/* Starts the child; the caller has one thread. From here on SIGINT, SIGTERM and SIGHUP end the child, and so the pipe. One
- * at a time in a process. A negative errno with ERROR. */
+/* Starts the child. The caller has only one thread. From here on SIGINT, SIGTERM and SIGHUP end the child, and thereby
+ * the pipe. One per process at a time. A negative errno with ERROR. */
 int follow_file_start(const char *path, struct follow_file *ret, struct error *error);
-/* The pipe was duplicated: from here on, the child ends when the duplicate is closed. */
+/* Call after the pipe was duplicated. From then on, the child ends when the duplicate is closed. */
 void follow_file_opened(struct follow_file *file);
-/* Ends the child. Why it could not go on; NULL: it could, or a signal ended it. */
+/* Ends the child. Returns why it stopped following, or NULL if it did not stop or a signal ended it. */
 const char *follow_file_end(struct follow_file *file);

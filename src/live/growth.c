@@ -11,15 +11,15 @@
 #include "base/hash.h"
 #include "tracedir/manifest.h"
 
-/* Grows beside the events of a guest, whether it has any or not. */
+/* Grows while a guest is recorded, with or without events. */
 #define CLOCK_PAIRS "clock-pairs"
 
 struct live_growth {
     char *dir;
-    struct manifest manifest; /* as it was read last */
+    struct manifest manifest; /* as last read */
     bool has_manifest;
     uint64_t manifest_state;
-    uint64_t state; /* of all files; 0: not known */
+    uint64_t state; /* of all files; 0 if unknown */
 };
 
 static uint64_t mix_stat(uint64_t hash, const struct stat *st)
@@ -30,7 +30,7 @@ static uint64_t mix_stat(uint64_t hash, const struct stat *st)
     return hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
 }
 
-/* The manifest, where it is another one than that which is known. False: it cannot be read. */
+/* Reads the manifest if it has changed. False if it cannot be read. */
 static bool read_manifest(struct live_growth *growth, int dir)
 {
     struct stat st;
@@ -48,7 +48,7 @@ static bool read_manifest(struct live_growth *growth, int dir)
     return growth->has_manifest;
 }
 
-/* The regular files of the directory PATH in DIR, not of those below it; or PATH itself. */
+/* Mixes in the regular files directly in the directory PATH in DIR, or PATH itself. */
 static uint64_t mix_files(uint64_t hash, int dir, const char *path)
 {
     _cleanup_(closedirp) DIR *files = open_dir_at(dir, path);

@@ -8,14 +8,14 @@
 #include "event/kernel.h"
 #include "tracedir/manifest.h"
 
-/* Items that are bound at a time. */
+/* items that are bound at a time */
 #define PIECE 256u
-/* Origins that are gone, and classes in all. */
+/* Limits of origins that have gone, and of all classes. */
 #define GONE_MAX 16u
 #define CLASSES_MAX 32768u
 
 struct bound_class {
-    struct bound_class *next; /* of the same name */
+    struct bound_class *next; /* with the same name */
     const struct event_class *class;
 };
 
@@ -23,9 +23,9 @@ struct rebind {
     struct catalogue catalogue;
     struct bound_origin **origins;
     unsigned n_origins;
-    /* Of the present opening. */
+    /* For the present opening. */
     const struct trace *trace;
-    const struct event_class **classes; /* by class->index; NULL: not bound yet */
+    const struct event_class **classes; /* by class->index; NULL if not bound yet */
     unsigned n_classes;
     const struct origin *recent_origin;
     struct bound_origin *recent;
@@ -78,8 +78,8 @@ static const char *vm_name(const struct origin *origin, int32_t pid)
     return live && live->vm_name ? live->vm_name(live, pid) : NULL;
 }
 
-/* What may become known later, as threads of monitors are: all that the present opening knows, except that what points into it
- * does not last. */
+/* Copies all that the present opening knows, except pointers into it. Some facts become known later, as monitors'
+ * threads. */
 static void set_live(struct bound_origin *bound, const struct origin *live)
 {
     const struct origin before = bound->origin;
@@ -316,7 +316,7 @@ static int bind_class(struct rebind *rebind, struct bound_origin *origin,
     return add_class(rebind, origin, live, first, &rebind->classes[live->index]);
 }
 
-/* Binds all classes of the group of CLASS: rules of spans look for the other ends of what they find. */
+/* Binds all classes of the group of CLASS, because rules of spans look for classes of the other ends. */
 static _cold_ int bind_group(struct rebind *rebind, const struct event_class *class)
 {
     const struct catalogue *live = &rebind->trace->catalogue;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The items of a recording under way as one stream, although its directory is opened again and again: each opening
- * (trace/trace.h) has origins and classes of its own, which end with it. Here they are bound to origins and classes that
- * last. So the engines of analysis/ keep what is open, and what everything was doing, from one opening to the next one,
- * and no event is read twice.
+/* Makes one stream of the items of a running recording, although its directory is opened again and again. Each opening
+ * (trace/trace.h) has its own origins and classes, which are freed with it. This module binds its items to lasting
+ * origins and classes. So the engines of analysis/ keep open spans and states from one opening to the next, and no
+ * event is read twice.
  *
- * An origin is known again by the name of its source and its number in it; a class by its origin, group, name, number and
- * fields. They have what engines ask for, but print no events. What they ask of a source, such as the names of its
- * threads, is only known while an opening is bound. Not thread-safe. */
+ * An origin is recognised by the name of its source and its number in the source, a class by its origin, group, name,
+ * number and fields. Lasting classes have what engines use, but cannot print events. Facts about a source, such as
+ * names of its threads, are known only while an opening is bound. Not thread-safe. */
 
 #include "event/catalogue.h"
 #include "event/sink.h"
 #include "trace/trace.h"
 
-/* The head of an origin that lasts. */
+/* A lasting origin. */
 struct bound_origin {
     struct origin origin;      /* first */
-    const struct origin *live; /* NULL: it is not in the present opening */
+    const struct origin *live; /* the origin in the present opening, or NULL */
     const char *key;
-    void *user;         /* NULL at first */
+    void *user;         /* initially NULL */
     struct map classes; /* by their name: struct bound_class */
 };
 
@@ -34,15 +34,15 @@ struct rebind;
 int rebind_new(struct rebind **ret);
 void rebind_free(struct rebind *rebind);
 
-/* TRACE is the present opening, until rebind_close(). -ENOMEM. */
+/* Makes TRACE the present opening, until rebind_close(). -ENOMEM. */
 int rebind_open(struct rebind *rebind, const struct trace *trace);
 void rebind_close(struct rebind *rebind);
-/* Gives N items of the present opening to SINK, bound. 0, -ENOMEM, what SINK returns. */
+/* Puts N items of the present opening to SINK, bound. 0, -ENOMEM, or the result of SINK. */
 int rebind_put(struct rebind *rebind, const struct item *items, unsigned n, struct sink *sink);
 
-/* The classes that last: those of a group of which there was an event. */
+/* The lasting classes: all classes of each group that had an event. */
 struct catalogue *rebind_catalogue(struct rebind *rebind);
-/* The origin that lasts of ORIGIN, of the present opening. */
+/* Returns the lasting origin for ORIGIN of the present opening. */
 struct bound_origin *rebind_origin(struct rebind *rebind, const struct origin *origin);
-/* Whether so many sources have gone that all should begin again: memory is bounded by that. */
+/* True if so many sources have gone that everything should begin again. This bounds the memory. */
 bool rebind_is_worn(const struct rebind *rebind);

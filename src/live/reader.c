@@ -11,7 +11,7 @@
 #include "live/growth.h"
 #include "tracedir/ask.h"
 
-/* What is noted once each. */
+/* Problems, each of which is noted once. */
 enum problem {
     LIVE_LATE,
     LIVE_UNREAD,
@@ -23,13 +23,13 @@ struct live_reader {
     struct live_settings settings;
     struct live_growth *growth;
     struct tracedir_flushing flush;
-    int64_t from; /* where the next window begins */
+    int64_t from; /* begin of the next window */
     uint64_t due, rest;
     bool was_answered; /* the recorder has answered once */
-    bool is_unread;    /* the files have grown since they were opened */
+    bool is_unread;    /* the files have grown since they were last opened */
     bool is_stopped, has_ended, has_failed;
     bool is_noted[LIVE_PROBLEMS];
-    char problem[1200]; /* of the last window; "": none */
+    char problem[1200]; /* problem of the last window, or "" */
 };
 
 int live_reader_new(const struct live_settings *settings, struct live_reader **ret)
@@ -95,7 +95,8 @@ static int put_window(struct live_reader *reader, struct live_window *window)
     return consumer->end(consumer->arg, window, r);
 }
 
-/* Gives the window up to TO, of which sources LATE may have more. -EAGAIN: it was not read, and is a part of the next one. */
+/* Reads the window up to TO, of which the sources LATE may have more. -EAGAIN if it was not read, and is a part of the
+ * next window. */
 static int read_window(struct live_reader *reader, int64_t to, const char *late, bool is_last)
 {
     const struct live_consumer *consumer = reader->settings.consumer;
@@ -125,7 +126,8 @@ static int read_window(struct live_reader *reader, int64_t to, const char *late,
     return r;
 }
 
-/* The end of the piece that begins at `from`. A last piece is a little shorter, or longer, than the others. */
+/* Returns the end of the piece that begins at `from`. The last piece may be a little shorter or longer than the
+ * others. */
 static int64_t end_of_piece(const struct live_reader *reader, int64_t to)
 {
     int64_t period = (int64_t)reader->settings.period_ns;
@@ -147,7 +149,7 @@ static int report_grown(struct live_reader *reader, int64_t to, bool is_last)
     return r;
 }
 
-/* Gives all up to TO, which the files have, but for the rest of sources LATE. */
+/* Reads everything up to TO. The files have it, except the rest of the sources LATE. */
 static int read_until(struct live_reader *reader, int64_t to, const char *late, bool is_last)
 {
     const struct live_settings *settings = &reader->settings;
@@ -187,7 +189,7 @@ static int end(struct live_reader *reader)
     return read_until(reader, (int64_t)clock_ns(CLOCK_MONOTONIC), LIVE_LATE_ENDED, true);
 }
 
-/* The recorder cannot be asked, or has refused. */
+/* Handles that the recorder cannot be asked, or has refused. */
 static int not_answered(struct live_reader *reader, int r)
 {
     const struct live_settings *settings = &reader->settings;
@@ -206,7 +208,7 @@ static int not_answered(struct live_reader *reader, int r)
                       LIVE_LATE_ANY, false);
 }
 
-/* LATE and PAUSED with a blank between; *RET points to one of them, or to *RET_BOTH, which is to be freed. -ENOMEM. */
+/* Joins LATE and PAUSED with a blank. *RET points to one of them, or to *RET_BOTH, which the caller frees. -ENOMEM. */
 static int join(const char *late, const char *paused, char **ret_both, const char **ret)
 {
     if (late && paused && asprintf(ret_both, "%s %s", late, paused) < 0) {
@@ -236,7 +238,7 @@ static int answered(struct live_reader *reader, int64_t to, const char *late, co
     return r;
 }
 
-/* LIVE-6. The step took USED of a CPU, and began at BEGIN. */
+/* LIVE-6. The step used USED ns of CPU time and began at BEGIN. */
 static void rest(struct live_reader *reader, uint64_t begin, uint64_t used)
 {
     const struct live_settings *settings = &reader->settings;
@@ -248,7 +250,7 @@ static void rest(struct live_reader *reader, uint64_t begin, uint64_t used)
         reader->due = UINT64_MAX;
 }
 
-/* The answer has come, or R says why there is none. */
+/* Handles the answer, or, if R is negative, its absence. */
 static int read_answer(struct live_reader *reader, int r, int64_t to, const char *late,
                        const char *paused)
 {

@@ -7,7 +7,7 @@
 #include "trace/read.h"
 #include "tracedir/manifest.h"
 
-/* The first time that is read. */
+/* The first time to read. */
 static int64_t find_begin(const struct live_window *window)
 {
     return window->from < INT64_MIN + window->look_back ? INT64_MIN
@@ -65,7 +65,7 @@ int live_window_open(struct live_window *window)
     return 0;
 }
 
-/* The items of the window and of the look-back into SINK. A negative errno: that of SINK. */
+/* Puts the items of the look-back and the window to SINK. A negative errno is SINK's. */
 static int put_all(struct live_window *window, struct trace_reading *reading, struct sink *sink)
 {
     const struct item *items;

@@ -52,8 +52,8 @@ struct left_out {
     int64_t first; /* time of the first event, or TIME_UNKNOWN without events */
     /* First time of the CPU that begins last; 0 for a single CPU or without switches. */
     int64_t last_begin;
-    /* `n_broken`: switches after which the CPU has an event of another thread than the switch names; with LEFT_OUT_SWITCHES, changes
-     * of threads without a switch. */
+    /* `n_broken`: switches after which the CPU has an event of another thread than the switch names; with
+     * LEFT_OUT_SWITCHES, changes of threads without a switch. */
     unsigned n_switches, n_broken;
 };
 

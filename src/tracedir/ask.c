@@ -52,8 +52,8 @@ int tracedir_ask(const char *dir, const char *request, char **ret_text)
     return strcmp(text, "ok") == 0 ? 0 : -EREMOTE;
 }
 
-/* The names after WORD, if TEXT begins with that, up to the next ';' or the end, allocated; NULL: it does not. Returns what
- * follows, or NULL: memory is out. */
+/* If TEXT begins with WORD, copies the names after it, up to ';' or the end, to *RET, otherwise NULL. Returns the rest
+ * of TEXT, or NULL if out of memory. */
 static const char *get_names(const char *text, const char *word, char **ret)
 {
     size_t len = strlen(word);
@@ -66,7 +66,7 @@ static const char *get_names(const char *text, const char *word, char **ret)
     return *ret ? text + len : NULL;
 }
 
-/* TEXT is what follows "ok ". */
+/* Parses TEXT, which follows "ok ". */
 static int parse_flushed(const char *text, uint64_t *ret_ns, char **ret_late, char **ret_paused)
 {
     _cleanup_free_ char *late = NULL, *paused = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What holds of every manifest, read or written. */
+/* Checks what every manifest must fulfil, after reading and before writing it. */
 
 #include "tracedir/manifest.h"
 

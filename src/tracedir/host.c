@@ -12,7 +12,7 @@
 #include "base/tsc.h"
 
 #define ATTEMPTS 8
-/* The longest clock step to wait for, and how: a number of reads, then a pause, in ns. */
+/* The longest clock step to wait for, and the pause after a number of reads, in ns. */
 #define STEP_MAX 20000000
 #define STEP_PAUSE 100000
 #define STEP_READS 1000
@@ -59,7 +59,7 @@ static uint64_t tsc(void)
 #endif
 }
 
-/* The moment of the next step of a clock that goes in steps. */
+/* Returns the moment of the next step of a clock that moves in steps. */
 static struct manifest_moment wait_for_step(void)
 {
     uint64_t first = clock_ns(CLOCK_MONOTONIC);

@@ -9,7 +9,7 @@
 
 struct directory_search {
     const char *path;
-    pid_t recorder; /* 0: not found */
+    pid_t recorder; /* 0 if not found */
 };
 
 static int find_directory(const struct registry_recording *recording, void *userdata)

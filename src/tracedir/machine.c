@@ -9,7 +9,7 @@ bool machine_is_vm(const struct manifest_source *source)
            (source->vmm->version || source->vmm->accelerator);
 }
 
-/* One value of an option of QEMU, in which a comma is doubled, from P into BUF. Returns where it ends. */
+/* Copies one value of a QEMU option from P to BUF. In it, a comma is doubled. Returns the end of the value. */
 static const char *get_value(const char *p, char *buf, size_t size)
 {
     size_t len = 0;
@@ -55,7 +55,7 @@ bool machine_vm_name(const struct manifest_vmm *vmm, char *buf, size_t size)
     return found;
 }
 
-/* Whether another monitor of MANIFEST than VMM runs a machine called NAME. */
+/* True if another monitor of MANIFEST than VMM runs a machine called NAME. */
 static bool is_name_taken(const struct manifest *manifest, const struct manifest_vmm *vmm,
                           const char *name)
 {
@@ -85,7 +85,7 @@ void machine_vm_label(const struct manifest *manifest, const struct manifest_vmm
         snprintf(buf, MACHINE_LABEL_SIZE, "%s", name);
 }
 
-/* The name of the one virtual machine of MANIFEST that has one; false: none has, or several have. */
+/* Copies the name of the only virtual machine in MANIFEST with a name. False if none or several have one. */
 static bool find_vm(const struct manifest *manifest, char *buf, size_t size)
 {
     unsigned n = 0;
@@ -102,7 +102,7 @@ static bool find_vm(const struct manifest *manifest, char *buf, size_t size)
     return n == 1;
 }
 
-/* The length of NAME without the number of a boot, "guest.2". */
+/* The length of NAME without the number of a boot ("guest.2"). */
 static size_t guest_name_len(const char *name)
 {
     const char *dot = strrchr(name, '.');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From trace.json to a manifest. */
+/* Reads trace.json into a manifest. */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,13 +17,13 @@
 #define FILE_MAX ((size_t)16 << 20)
 #define LIST_MAX 65536
 
-/* The first thing that is wrong is kept; from then on everything reads as absent. */
+/* The first error is kept. From then on every member reads as absent. */
 struct reader {
     struct arena *arena;
     const char *name; /* of the file, for messages */
     struct error *error;
     int code;
-    char where[48]; /* the object that is read: "sources[3].xen" */
+    char where[48]; /* the object that is being read: "sources[3].xen" */
 };
 
 static void complain(struct reader *reader, const char *key, const char *should)
@@ -41,7 +41,7 @@ static void *no_memory(struct reader *reader)
     return NULL;
 }
 
-/* A member of the given type; NULL: absent, or of the wrong type, which is reported. */
+/* Returns a member of the given type. NULL if it is absent, or of another type, which is an error. */
 static const json_t *get(struct reader *reader, const json_t *object, const char *key,
                          json_type type, const char *should)
 {
@@ -83,7 +83,7 @@ static int64_t get_number(struct reader *reader, const json_t *object, const cha
     return 0;
 }
 
-/* The elements of a list, at most LIST_MAX; NULL: there are none. */
+/* Returns a list and its length, at most LIST_MAX. NULL if it is absent or empty. */
 static const json_t *get_list(struct reader *reader, const json_t *object, const char *key,
                               unsigned *ret_n)
 {
@@ -473,7 +473,7 @@ int manifest_parse(const char *text, size_t len, const char *name, struct manife
     return 0;
 }
 
-/* All of the file at PATH, *RET_LEN bytes. */
+/* Reads the whole file at PATH, *RET_LEN bytes. */
 static int read_all(const char *path, char **ret, size_t *ret_len, struct error *error)
 {
     /* Non-blocking: opening must not wait, whatever the path is. */

@@ -20,10 +20,10 @@
 #define LIMIT_NAME "limit"
 #define AGENT_NAME "agent"
 #define TEMPORARY_NAME "new"
-/* Of the parent, so that sockets have names of less than 108 bytes. */
+/* of the path of the parent, so that paths of sockets have less than 108 bytes */
 #define PARENT_MAX 40
 
-/* QEMU's configuration files have no way to write a quotation mark. */
+/* QEMU's configuration files cannot contain a quotation mark. */
 static const char *choose_parent(const char *parent)
 {
     return !parent || parent[0] != '/' || strlen(parent) > PARENT_MAX || strpbrk(parent, "\"\n") ||
@@ -32,7 +32,7 @@ static const char *choose_parent(const char *parent)
                : parent;
 }
 
-/* Writes the file NAME whole, or not at all. */
+/* Writes the file NAME completely, or not at all. */
 static int put_file(const struct registry_entry *registry_entry, const char *name, const char *text,
                     size_t len)
 {
@@ -50,7 +50,7 @@ static int put_file(const struct registry_entry *registry_entry, const char *nam
     return r;
 }
 
-/* The last to come into the directory: what is there is whole. */
+/* Written last, so that everything in the directory is complete. */
 static int put_recording(const struct registry_entry *registry_entry, const char *trace)
 {
     _cleanup_free_ char *full = realpath(trace, NULL);
@@ -75,7 +75,8 @@ struct agent_search {
     pid_t agent;
 };
 
-/* The file NAME of the directory, if this user made it, or it may be of any: another may own the directory by now. -errno. */
+/* Opens the file NAME of the directory if this user made it, or if ANY_USER. Another user may own the directory by now.
+ * A negative errno. */
 static int open_file(int dir, const char *name, bool any_user)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -95,7 +96,7 @@ static int open_ours(int dir, const char *name)
     return open_file(dir, name, false);
 }
 
-/* The same with a NUL. False: there is none. */
+/* Reads that file and appends a NUL. False if there is none. */
 static bool read_file(int dir, const char *name, char *text, size_t size)
 {
     _cleanup_(closep) int fd = open_ours(dir, name);
@@ -137,7 +138,7 @@ pid_t registry_find_agent(const char *parent, const char *trace)
     return search.agent;
 }
 
-/* ---- What has to be restored ---- */
+/* ---- What must be restored ---- */
 
 int registry_put_restore(const struct registry_entry *registry_entry, pid_t pid, const char *text)
 {
@@ -156,7 +157,7 @@ int registry_put_restore(const struct registry_entry *registry_entry, pid_t pid,
                : put_file(registry_entry, RESTORE_NAME, whole, (size_t)len);
 }
 
-/* Opens `restore` of the directory DIR, where its process runs. -errno. */
+/* Opens `restore` in the directory DIR if its process runs. A negative errno. */
 static int open_restore(int dir, pid_t *ret_pid)
 {
     char text[64], *end, state;
@@ -180,7 +181,7 @@ static int open_restore(int dir, pid_t *ret_pid)
     return fd;
 }
 
-/* Whether the directory of a killed recorder is needed still. */
+/* True if the directory of a killed recorder is still needed. */
 static bool is_needed(int dir, void *userdata)
 {
     pid_t unused;
@@ -194,7 +195,7 @@ struct restore_search {
     pid_t pid;
     bool drops;
     char *text;
-    struct timespec written; /* the text */
+    struct timespec written; /* when the text was written */
     int error;
 };
 
@@ -297,7 +298,7 @@ const char *registry_name(const struct registry_entry *registry_entry, const cha
     return buf;
 }
 
-/* ---- Those that there are ---- */
+/* ---- Finding recordings ---- */
 
 bool registry_is_recorded_by_other(const char *trace)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The registry of running recordings. Each has a directory for what lives only as long as it does:
- * FIFOs, sockets, files for a monitor to read at its start, and a file that lets other programs find
- * the recording:
+/* The registry of running recordings. Each recording has a directory for what is needed only while it runs: FIFOs,
+ * sockets, files that a monitor reads when it starts, and files by which other programs find the recording:
  *
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/            locked by its recorder (base/locked_dir.h)
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/recording   "PID\n/DIR": the recorder, and the trace
@@ -12,8 +11,9 @@
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/agent       the process that records this machine's kernel: "PID"
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/restore     "PID START\nTEXT": what the recorder has changed in that process
  *
- * The directory is accessible to this user only. It is removed at the end, or, after a recorder was
- * killed or could not restore the process, by the next one: with `restore`, when the process has ended, or was restored. */
+ * Only this user can access the directory. The recorder removes it at the end. If the recorder was killed, or could not
+ * restore the process, the next recorder removes it; if there is a file `restore`, only after that process was restored
+ * or has ended. */
 
 #include <sys/types.h>
 
@@ -26,13 +26,13 @@ struct registry_entry {
 
 #define REGISTRY_NONE ((struct registry_entry){.dir.fd = -1})
 
-/* Of the recording into TRACE, a directory that is there. PARENT is $XDG_RUNTIME_DIR; /tmp where that is NULL, not there,
- * or too long for sockets to have names in it. -errno with ERROR. */
+/* Adds the recording into TRACE, an existing directory. PARENT is $XDG_RUNTIME_DIR; /tmp is used if that is NULL, does
+ * not exist, or is too long for names of sockets. A negative errno with ERROR. */
 int registry_add(const char *parent, const char *trace, struct registry_entry *ret,
                  struct error *error);
-/* Removes the directory with all files in it. Does nothing with REGISTRY_NONE, which the entry becomes. */
+/* Removes the directory and the files in it. The entry becomes REGISTRY_NONE, for which nothing is done. */
 void registry_remove(struct registry_entry *registry_entry);
-/* Leaves the directory to the next recorder, with `restore`: that process could not be restored. */
+/* Leaves the directory with `restore` to the next recorder, because the process could not be restored. */
 void registry_leave(struct registry_entry *registry_entry);
 
 /* Writes the path of NAME in the directory to BUF, short enough for a socket's address. Returns BUF. */
@@ -40,30 +40,32 @@ void registry_leave(struct registry_entry *registry_entry);
 const char *registry_name(const struct registry_entry *registry_entry, const char *name,
                           char buf[REGISTRY_NAME_MAX]);
 
-/* What is kept of the recording, as --flight has it. -errno. */
+/* Stores what --flight keeps of the recording. A negative errno. */
 int registry_put_limit(const struct registry_entry *registry_entry, const char *limit);
 
-/* The process that records this machine's kernel for it. -errno. */
+/* Stores the process that records this machine's kernel for the recording. A negative errno. */
 int registry_put_agent(const struct registry_entry *registry_entry, pid_t agent);
-/* The same of the recording into TRACE, absolute, whose recorder was killed; 0: none is known. PARENT is $XDG_RUNTIME_DIR. */
+/* Finds that process for the recording into TRACE (absolute), whose recorder was killed. 0 if none is known. PARENT is
+ * $XDG_RUNTIME_DIR. */
 pid_t registry_find_agent(const char *parent, const char *trace);
 
-/* ---- What has to be restored in another process, should the recorder be killed ---- */
+/* ---- What must be restored in another process if the recorder is killed ---- */
 
 #define REGISTRY_RESTORE_MAX ((size_t)4 << 20)
 
-/* Replaces `restore` by TEXT, which is about process PID. -errno. */
+/* Replaces `restore` by TEXT, about process PID. A negative errno. */
 int registry_put_restore(const struct registry_entry *registry_entry, pid_t pid, const char *text);
-/* The text that recorders which were killed have left about process PID, which runs: of the first of them, which found the
- * process as it had been. Allocated; NULL: none. PARENT is $XDG_RUNTIME_DIR. -ENOMEM. */
+/* Finds the text that killed recorders left about PID, a running process: the first recorder's, which found the process
+ * in its original state. *RET is allocated, or NULL if there is none. PARENT is $XDG_RUNTIME_DIR. -ENOMEM. */
 int registry_find_restore(const char *parent, pid_t pid, char **ret);
-/* The process is restored: removes what those recorders have left. */
+/* Removes the directories that killed recorders left about PID, which is restored. */
 void registry_drop_restore(const char *parent, pid_t pid);
 
-/* Whether TRACE is another user's, and locked by its recorder, which the registry may not show to this user. */
+/* True if TRACE belongs to another user and is locked by its recorder. The registry may not show such recordings to
+ * this user. */
 bool registry_is_recorded_by_other(const char *trace);
 
-/* ---- Those of this user, and those of services that it may see ---- */
+/* ---- Recordings of this user, and recordings of services ---- */
 
 /* $XDG_RUNTIME_DIR of the service that systemd starts. */
 #define REGISTRY_SERVICES "/run/strata"
@@ -74,15 +76,15 @@ struct registry_recording {
     const char *trace; /* its directory, absolute */
     int64_t since_ns;  /* CLOCK_REALTIME */
     uid_t user;
-    const char *limit; /* "5m,2G"; "": everything is kept, or it is not known */
+    const char *limit; /* "5m,2G"; "" if everything is kept or it is unknown */
 };
 
-/* Calls FOUND for each running recording; stops when it returns other than 0, and returns that. PARENT
- * as above; also searches /tmp, and REGISTRY_SERVICES for those of any user. */
+/* Calls FOUND for each running recording. If FOUND returns anything but 0, stops and returns that. Searches PARENT as
+ * above, /tmp, and recordings of all users in REGISTRY_SERVICES. */
 int registry_foreach(const char *parent,
                      int (*found)(const struct registry_recording *recording, void *userdata),
                      void *userdata);
 
-/* The recorder of process PID, a VMM that a running recording of this user names in its manifest, and its trace directory
- * in TRACE, of SIZE bytes; 0: none. */
+/* Finds the recorder of process PID, a VMM that a running recording of this user has in its manifest. Copies its trace
+ * directory to TRACE, of SIZE bytes. 0 if there is none. */
 pid_t registry_find_recorder(const char *parent, pid_t pid, char *trace, size_t size);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Room on the disk that is kept for the manifest of the recording's end, when the disk may be full: a file
- * without a name. */
+/* Reserves disk space for the last manifest of a recording, in case the disk is full then. The space is a file without
+ * a name. */
 
 #include <sys/types.h>
 
-/* What a manifest may grow by until the end: problems, threads, domains; a larger one by as much as it has. */
+/* What a manifest may grow by until the end: problems, threads, domains. A larger manifest may double. */
 #define RESERVE_GROWTH ((off_t)16 * 1024)
 
-/* Room for DIR's manifest as it is now, and for what it may grow by. *FD is -1 before, and where there cannot be
- * such a file; one that is there stays. */
+/* Reserves space for DIR's current manifest and its growth. *FD is -1 before, and stays -1 if such a file cannot be
+ * made. A file that is already open stays. */
 void reserve_keep(const char *dir, int *fd);
-/* Gives the room back. */
+/* Frees the space. */
 void reserve_give(int *fd);

@@ -25,7 +25,7 @@ static bool has(const struct list *list, const char *path)
     return false;
 }
 
-/* -E2BIG: there is no room; -ENOMEM. */
+/* -E2BIG if the list is full; -ENOMEM. */
 static int add(struct list *list, const char *path, const struct stat *st)
 {
     const char *copy;
@@ -69,7 +69,7 @@ static int add_directory(struct list *list, int dir, const char *path)
     return r;
 }
 
-/* A file, or those of a directory. */
+/* Adds a file, or the files of a directory. */
 static int add_path(struct list *list, int dir, const char *path)
 {
     struct stat st;
@@ -81,7 +81,7 @@ static int add_path(struct list *list, int dir, const char *path)
     return S_ISREG(st.st_mode) && !has(list, path) ? add(list, path, &st) : 0;
 }
 
-/* By number, where names have some: "stream-9" before "stream-10". */
+/* Compares by number if names have numbers: "stream-9" before "stream-10". */
 static int compare(const void *a, const void *b)
 {
     const struct manifest_file *x = a, *y = b;

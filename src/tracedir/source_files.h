@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which files a source has, and how long they are. A manifest states that when nothing writes to them any more: a reader
- * finds what was cut, or not copied, by it.
+/* Lists the files of a source and their lengths. A manifest has the list from when nothing writes to the files any
+ * more. By it, readers find files that were cut or not copied.
  *
- *     path       the file, or the files in that directory, not those in directories below it
+ *     path       the file, or the files directly in that directory
  *     events     what declares the events
- *     pairs      of its clock
+ *     pairs      the clock's pairs
  *
- * Hidden files, symbolic links, and names that are not UTF-8, which JSON cannot have, are left out. */
+ * Leaves out hidden files, symbolic links, and names that are not UTF-8, which JSON cannot have. */
 
 #include "tracedir/manifest.h"
 
-/* Sets `files` and `n_files` of the N SOURCES of the trace in the open directory DIR, in ARENA. What cannot be read has none;
- * from the source on with which there would be more than MANIFEST_FILES_MAX, none has. -ENOMEM. */
+/* Sets `files` and `n_files` of N SOURCES of the trace in the open directory DIR, in ARENA. A source that cannot be
+ * read gets no list. If a source would exceed MANIFEST_FILES_MAX in all, it and the later ones get none. -ENOMEM. */
 int source_files_find(int dir, struct manifest_source *sources, unsigned n, struct arena *arena);

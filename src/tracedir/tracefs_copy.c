@@ -7,7 +7,7 @@
 
 #define NAME_PART_MAX 128
 
-/* The name of a system or an event: what the kernel makes them of. */
+/* True if P is the name of a system or an event, as the kernel restricts them. */
 static bool is_plain(const char *p, size_t len)
 {
     if (len == 0 || len > NAME_PART_MAX)

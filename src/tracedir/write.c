@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a manifest to trace.json. */
+/* Writes a manifest to trace.json. */
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 #include "tracedir/check.h"
 
-/* These functions return a new reference, or NULL if memory is out. Jansson's setters accept NULL and
- * fail, so only the last result needs a check. */
+/* These functions return a new reference, or NULL if out of memory. Jansson's setters fail with NULL, so only the last
+ * result is checked. */
 
 static json_t *json_of(const char *s)
 {
@@ -38,7 +38,7 @@ static json_t *json_of(const char *s)
     return json;
 }
 
-/* Nothing for what is not known. */
+/* Sets nothing if the value is unknown. */
 static int set_string(json_t *object, const char *key, const char *s)
 {
     return s ? json_object_set_new(object, key, json_of(s)) : 0;
@@ -315,7 +315,8 @@ int manifest_put(const struct manifest *manifest, const char *name, struct text 
     return 0;
 }
 
-/* While a source records, do not wait for the disk: buffers could overflow meanwhile. */
+/* True if all sources are complete. While one records, do not wait for the disk, because buffers could overflow
+ * meanwhile. */
 static bool is_final(const struct manifest *manifest)
 {
     for (unsigned i = 0; i < manifest->n_sources; i++)
@@ -324,8 +325,8 @@ static bool is_final(const struct manifest *manifest)
     return true;
 }
 
-/* Writes TEXT to NEW_NAME in the directory DIR and renames it over the old file; SYNC: so that it
- * survives a crash of the machine. */
+/* Writes TEXT to NEW_NAME in the directory DIR and renames it over the old file. SYNC: so that it survives a crash of
+ * the machine. */
 static int replace(int dir, const char *new_name, struct text *text, bool sync)
 {
     int fd = openat(dir, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
