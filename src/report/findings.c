@@ -16,21 +16,21 @@
 #include "report/print_result.h"
 #include "tracedir/manifest.h"
 
-/* From what share of time on something stands out, and how full a CPU that is busy is. */
+/* Something stands out from this share of time on. A CPU is busy from this load on. */
 #define SHARE_MIN 0.05
 #define BUSY_MIN 0.9
-/* From what share of time on it is told that the machine stood still. */
+/* A standstill of the machine is reported from this share of time on. */
 #define STANDSTILL_MIN 0.001
-/* A share of switches that are followed by other threads than they name. */
+/* Share of switches that are followed by another thread than they name. */
 #define CONTRADICTED_MIN 0.01
-/* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
+/* Spans needed for a 99th percentile, and its least ratio to the median for a tail. */
 #define TAIL_SPANS_MIN 100
 #define TAIL_RATIO_MIN 5
 #define TAIL_NS_MIN 1e6
-/* A stage of requests that has most of the time, of how many requests. */
+/* A stage that has most of the time of requests: its least share, and how many requests. */
 #define STAGE_PART_MIN 0.4
 #define STAGE_REQUESTS_MIN 10
-/* The longest of all requests, however many these are. */
+/* The longest of all requests, however many there are. */
 #define SLOWEST_RATIO_MIN 20
 #define SLOWEST_NS_MIN 1e7
 #define COMMAND_SIZE 96
@@ -89,7 +89,7 @@ static void find_contradictions(struct finder *finder)
 
 /* ---- machines that stood still ---- */
 
-/* The machine of SOURCE was WHAT for NS; DECIMALS of a second are known. */
+/* The machine of SOURCE was WHAT for NS, known to DECIMALS of a second. */
 static void find_standstill(struct finder *finder, const struct manifest_source *source,
                             bool is_snapshot, uint64_t ns, const char *what, int decimals)
 {
@@ -127,7 +127,7 @@ static void find_standstills(struct finder *finder, const struct trace *trace)
 
 /* ---- CPUs ---- */
 
-/* For which part of the waits of ROW it is not known who ran. */
+/* States for which part of the waits of ROW it is unknown who ran. */
 static void put_unknown_waits(const struct result_row *row, struct text *text)
 {
     if (row->own_unknown >= 0.005)
@@ -145,7 +145,7 @@ static void put_recorder_part(const struct result_row *row, struct text *text)
     put_unknown_waits(row, text);
 }
 
-/* Returns whether a vCPU waits. */
+/* Returns true if a vCPU waits. */
 static bool find_waiting_vcpus(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_VCPUS);
@@ -180,7 +180,7 @@ static bool find_waiting_vcpus(struct finder *finder)
     return any;
 }
 
-/* The CPUs of LAYER that are busy nearly all of the time, or that are nearly all idle. */
+/* Finds the CPUs of LAYER that are busy, or idle, nearly all of the time. */
 static void find_busy_cpus(struct finder *finder, const char *layer)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
@@ -225,7 +225,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     finder->is_of_all = false;
 }
 
-/* "dd-114 of the guest"; vCPUs of Xen have no number of a thread. */
+/* Puts "dd-114 of the guest". vCPUs of Xen have no thread number. */
 static void put_task(const struct result *result, const struct result_row *row, struct text *text)
 {
     const char *pid = finding_key(result, row, "pid");
@@ -237,7 +237,7 @@ static void put_task(const struct result *result, const struct result_row *row, 
     text_printf(text, " of the %s", finding_key(result, row, "layer"));
 }
 
-/* OPTIONS, of this task alone where it has a number. */
+/* Makes a command with OPTIONS, for this task alone if it has a number. */
 static void make_task_command(const struct result *result, const struct result_row *row,
                               const char *options, char command[COMMAND_SIZE])
 {
@@ -250,7 +250,7 @@ static void make_task_command(const struct result *result, const struct result_r
                  finding_key(result, row, "layer"), pid);
 }
 
-/* The task that waited longest for a CPU, and the one with the longest wake-ups. */
+/* Finds the task that waited longest for a CPU, and the task with the longest wake-ups. */
 static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -307,7 +307,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 
 /* ---- the cost of recording ---- */
 
-/* How much of the CPUs of LAYER it is not known what they run; in CPUs. */
+/* For how many CPUs of LAYER it is unknown what they run. */
 static double get_unknown_cpus(const struct finder *finder, const char *layer)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
@@ -319,8 +319,8 @@ static double get_unknown_cpus(const struct finder *finder, const char *layer)
     return unknown;
 }
 
-/* How much of a CPU of LAYER Strata's own threads use, also those of other recordings: they have the same names.
- * *RET_UNKNOWN: and may use besides. */
+/* How many CPUs of LAYER Strata's own threads use, including threads of other recordings, which have the same names.
+ * *RET_UNKNOWN: how much they may use in addition. */
 static double get_own_run(const struct finder *finder, const char *layer, double *ret_unknown)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -339,7 +339,7 @@ static double get_own_run(const struct finder *finder, const char *layer, double
     return run;
 }
 
-/* The row of PART that waits longest behind Strata's own threads; NULL: none does. *RET_SHARE: of the time. */
+/* Finds the row of PART that waits longest behind Strata's own threads, or NULL. *RET_SHARE: of the time. */
 static const struct result_row *find_behind_own(const struct finder *finder, enum summary_part part,
                                                 const char *layer, double *ret_share)
 {
@@ -404,7 +404,7 @@ static void find_recording(struct finder *finder, const char *layer)
 
 /* ---- exits ---- */
 
-/* A reason that is a number: the CPU vendor is not known, and so is what it means. */
+/* True if a reason is only a number, because the CPU vendor is unknown. */
 static bool is_unnamed(const char *reason)
 {
     return reason[strspn(reason, "0123456789")] == '\0';
@@ -435,7 +435,7 @@ static void put_exit(const struct result *result, const struct result_row *row, 
                   "not known");
 }
 
-/* The two reasons that cost most: without the time in which an idle guest sleeps. */
+/* Finds the two reasons that cost most, without the time in which an idle guest sleeps. */
 static void find_exits(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_EXITS);
@@ -469,7 +469,7 @@ static void find_exits(struct finder *finder)
 
 /* ---- spans ---- */
 
-/* The error of ROW's times, ns; INFINITY: it has no bound, as where events contradict the stated error of the clocks. */
+/* The error of ROW's times in ns, or INFINITY if it has no bound because events contradict the clocks' stated error. */
 static double get_error(const struct result *result, const struct result_row *row)
 {
     double error = finding_number(result, row, "error");
@@ -479,7 +479,7 @@ static double get_error(const struct result *result, const struct result_row *ro
                                                                     : error;
 }
 
-/* The 99th percentile is far from the median, by more than the error of the clocks. */
+/* True if the 99th percentile differs from the median by much, and by more than the error of the clocks. */
 static bool has_tail(const struct result *result, const struct result_row *row)
 {
     double p50 = finding_number_or_0(result, row, "p50"),
@@ -499,7 +499,7 @@ static void put_tail(const struct result *result, const struct result_row *row, 
     text_printf(text, " (%.0f)", finding_number_or_0(result, row, "n"));
 }
 
-/* "read requests of 254,0 (guest)"; "(guest only)": those that are not joined with QEMU's. */
+/* Puts "read requests of 254,0 (guest)"; "(guest only)" for requests without a counterpart in QEMU. */
 static void put_requests(const struct result *result, const struct result_row *row,
                          struct text *text)
 {
@@ -510,7 +510,7 @@ static void put_requests(const struct result *result, const struct result_row *r
                 is_joined ? "" : " only");
 }
 
-/* Says of a stage that it may be more than its name. */
+/* Says that the time of stages without events is part of the next stage. */
 static void put_missing_stages(const struct result *result, struct text *text)
 {
     for (unsigned i = 0; i < result->n_notes; i++)
@@ -520,8 +520,8 @@ static void put_missing_stages(const struct result *result, struct text *text)
         }
 }
 
-/* The stage in which most of the time is of the requests whose total is row number WHOLE. Stages that are shorter than
- * the error of their clocks are not compared. */
+/* Finds the stage with most of the time of the requests whose total is row number WHOLE. Skips stages shorter than the
+ * error of their clocks. */
 static void find_stage(struct finder *finder, unsigned whole)
 {
     const struct result *result = finder_result(finder, SUMMARY_IO);
@@ -556,7 +556,7 @@ static void find_stage(struct finder *finder, unsigned whole)
                MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
 }
 
-/* A request that is far longer than the others, which percentiles may hide. */
+/* Finds a request that is far longer than the others, which percentiles may hide. */
 static void find_slow_request(struct finder *finder, const struct result_row *total)
 {
     const struct result *result = finder_result(finder, SUMMARY_IO);
@@ -609,7 +609,7 @@ static void find_requests(struct finder *finder)
     }
 }
 
-/* Handlers that take much of the time, and the longest of them. */
+/* Finds handlers that take much of the time, and the longest handler. */
 static void find_interrupts(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_IRQ);
@@ -660,7 +660,7 @@ static void find_interrupts(struct finder *finder)
     }
 }
 
-/* Durations that are within the error of the clocks, between layers or around a pause: nothing can be said of them. */
+/* Finds durations within the error of the clocks, between layers or around a pause. They prove nothing. */
 static void find_errors(struct finder *finder)
 {
     static const enum summary_part parts[] = {SUMMARY_IO, SUMMARY_LATENCY};
