@@ -8,15 +8,17 @@
 struct record_dir {
     char *path;   /* absolute */
     int fd;       /* locked */
-    bool is_made; /* it was not there before */
+    bool is_made; /* record_dir_open() created it */
 };
 
 #define RECORD_DIR_NONE ((struct record_dir){.fd = -1})
 
-/* Makes PATH, or opens it if it is empty, and locks it. -EEXIST with ERROR: there is something in it, or another recording
- * has it; -EPERM with ERROR: this is root, and it is another user's. -errno with ERROR. */
+/* Creates PATH, or opens it if it is empty, and locks it. -EEXIST with ERROR: the directory is not empty, or another
+ * recording uses it. -EPERM with ERROR: this process is root, and the directory belongs to another user. Other -errno
+ * with ERROR. */
 int record_dir_open(const char *path, struct record_dir *ret, struct error *error);
-/* The same, whatever is in it. Waits for a lock that a process holds which is about to end, for some seconds. */
+/* The same for a directory that need not be empty. If a process that is about to end holds the lock, waits for it some
+ * seconds. */
 int record_dir_open_again(const char *path, struct record_dir *ret, struct error *error);
-/* REMOVE: if it was made, and there is nothing in it. */
+/* REMOVE: also removes the directory, if this process created it and it is empty. */
 void record_dir_close(struct record_dir *dir, bool remove);

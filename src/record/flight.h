@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The flight recorder: keeps the last seconds or bytes of a recording (record/retention.h), and reports what goes wrong in a
- * recording that has no planned end (record/flight_report.h). The control server (record/control_server.h), which each
- * recording has, asks it. Without a limit everything is kept, and nothing is reported. */
+/* The flight recorder: keeps only the last seconds or bytes of a recording (record/retention.h), and reports problems
+ * of a recording that has no planned end (record/flight_report.h). The control server (record/control_server.h), which
+ * each recording has, calls it. Without a limit, everything is kept and nothing is reported. */
 
 #include "record/recorder.h"
 #include "record/retention.h"
 
 struct flight;
 
-/* LIMIT is copied. RECORDER, whose recording and messages these are, is borrowed. -errno with ERROR. */
+/* LIMIT is copied. RECORDER is borrowed: its recording is watched, and messages are reported through it. -errno with
+ * ERROR. */
 int flight_new(const struct retention_limit *limit, struct recorder *recorder, struct flight **ret,
                struct error *error);
 void flight_free(struct flight *flight);

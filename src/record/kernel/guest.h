@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Records the kernel of a guest, or of this machine, by a confined child (record/kernel/guest_child.h), into directories of a
- * trace directory, one for each boot. A connection that is lost is made again. Its recorder is record/kernel/kernel_recorder.h. */
+/* Records the kernel of a guest or of this machine into subdirectories of a trace directory, one for each boot. A
+ * confined child (record/kernel/guest_child.h) parses what the guest sends. A lost connection is made again. The
+ * recorder that uses this is record/kernel/kernel_recorder.h. */
 
 #include <sys/types.h>
 
@@ -20,152 +21,161 @@
 struct guest_config {
     const char *name;
     const struct trace_config *trace;
-    /* The directory with the ports of an agent that speaks the virtio-trace protocol; NULL: it speaks Strata's. */
+    /* The directory with the ports of an agent that speaks the virtio-trace protocol. NULL: the agent speaks Strata's
+     * protocol. */
     const char *virtio_trace;
-    const char *tracefs_copy; /* … a copy of its tracefs */
-    const char *kvm_root;     /* where KVM describes it; NULL: GUEST_KVM_ROOT */
-    /* The sending end of a stream to the live view (record/kernel/live_stream.h). It is taken over, and then -1. NULL: the
-     * guest is not shown. */
+    const char *tracefs_copy; /* with virtio_trace: a copy of the guest's tracefs */
+    const char *kvm_root;     /* where KVM describes the guest; NULL: GUEST_KVM_ROOT */
+    /* The sending end of a stream to the live view (record/kernel/live_stream.h). guest_open() takes it over and sets
+     * it to -1. NULL: the guest is not shown. */
     int *live;
-    struct guest_endpoint endpoint; /* the descriptor of ENDPOINT_FD is taken over */
-    unsigned cpus;                  /* of virtio-trace; 0: as many as there are ports */
-    /* The process of the virtual machine, for KVM's values of its clock; 0: the one that made the socket of its port. */
+    struct guest_endpoint endpoint; /* guest_open() takes over a descriptor of ENDPOINT_FD */
+    unsigned cpus;                  /* with virtio_trace: number of CPUs; 0: the number of ports */
+    /* The process of the virtual machine, for KVM's values of the guest's clock; 0: the process that created the socket
+     * of the port. */
     pid_t vmm;
-    unsigned n_guests; /* in the recording, which share its limits; 0: this one alone */
-    /* This machine's kernel: the directory is called NAME, the layer is "host", and the clock is "mono". */
+    unsigned n_guests; /* guests in the recording, which share its limits; 0: only this guest */
+    /* The kernel is this machine's: the directory is called NAME, the layer is "host", and the clock is "mono". */
     bool is_host;
-    pid_t agent;     /* … whose agent is this process; 0: not known */
-    bool pid_filter; /* … and only while the threads of what is recorded run */
+    pid_t agent;     /* with is_host: the agent's process; 0: unknown */
+    bool pid_filter; /* with is_host: traces only while the recorded threads run */
 };
 
-/* The trace of a kernel from one boot on. */
+/* The trace of one boot of a kernel. */
 struct guest_boot {
     char agent[64], release[128], machine[64], boot_id[64], clock[32];
     uint64_t hz;
-    struct guest_pair first, last, best; /* of the clock's samples; best: the least error */
+    struct guest_pair first, last,
+        best; /* samples of the clock; best: the sample with the least error */
     unsigned n_pairs;
-    bool by_kvm;            /* all of them are KVM's */
+    bool by_kvm;            /* all pairs are from KVM's values */
     bool lost_uncounted;    /* as in struct manifest_source */
-    bool states_pid_filter; /* the agent has said whether it records only certain threads: */
-    bool pid_filter;        /* it does; once it did, if it began again */
-    bool is_rewound;        /* it begins as the guest was set back to an earlier state */
+    bool states_pid_filter; /* the agent has said whether it records only certain threads */
+    /* The agent records only certain threads, now or before its tracing was set up again. */
+    bool pid_filter;
+    bool is_rewound; /* it begins with an earlier state that the guest was set back to */
     struct manifest_moment began, ended;
     struct manifest_moment came, left; /* as in struct manifest_source */
-    uint64_t first_event, last_event;  /* times of the guest's clock, when it has ended; 0: none */
-    uint64_t lost_before;              /* of the guest's lost events, those of earlier boots */
+    uint64_t first_event,
+        /* Times of the guest's clock, set at the end of the boot; 0: none. */
+        last_event;
+    uint64_t lost_before; /* lost events of the guest in earlier boots */
     uint64_t lost;
     char **problems;
     unsigned n_problems;
-    unsigned n_reported; /* of them: reported by the guest */
-    uint64_t unreported; /* by the guest as well, and not kept */
+    unsigned n_reported; /* problems that the guest reported */
+    uint64_t unreported; /* more problems that the guest reported, which are not kept */
 };
 
 enum guest_connection {
-    CONNECTION_AWAY,    /* none; the next try is at retry_at */
+    CONNECTION_AWAY,    /* no connection; the next try is at retry_at */
     CONNECTION_PENDING, /* connect() has not completed */
     CONNECTION_GIVEN,   /* the child has it */
 };
 
-/* A kernel while it is recorded: of a guest, or of this machine (config.is_host). */
+/* The kernel of a guest or of this machine (config.is_host) while it is recorded. */
 struct guest {
     struct guest_config config;
-    struct trace_config trace; /* with `max_size` of its files, 0: any */
+    struct trace_config trace; /* `max_size` limits its files; 0: no limit */
     struct guest_store store;
-    struct virtio_trace_guest virtio; /* of config.virtio_trace, which has no child */
+    struct virtio_trace_guest virtio; /* used with config.virtio_trace, which needs no child */
     pid_t pid;                        /* 0: its child has ended */
-    int channel;                      /* -1: the same */
+    int channel;                      /* -1: the child has ended */
     enum guest_connection connection;
     int proto_fd;      /* while pending */
     uint64_t retry_at; /* ns */
-    uint64_t
-        hint_at; /* ns: when it is said that no agent has answered yet; 0: not started, or said */
+    /* ns: when to report that no agent has answered yet; 0: not started, or reported. */
+    uint64_t hint_at;
     int lost_error;        /* why the last connection was lost, negative; 0: the agent closed it */
-    unsigned retries;      /* since it was last connected */
-    bool is_wait_reported; /* that the agent cannot be reached */
-    bool is_taken;         /* its port served another client when it was stopped */
-    bool is_exit_reported; /* that the agent has exited; it has not come back since */
-    bool was_traced;       /* on any connection */
-    bool is_rewound;       /* its state went back, and it is not traced again yet */
+    unsigned retries;      /* since the last connection */
+    bool is_wait_reported; /* it was reported that the agent cannot be reached */
+    bool is_taken;         /* when the guest was stopped, its port served another client */
+    /* It was reported that the agent has exited, and it has not come back since. */
+    bool is_exit_reported;
+    bool was_traced; /* on any connection */
+    bool is_rewound; /* its state went back, and tracing has not begun again */
     bool was_running, ended;
     bool stopping, written; /* written: the manifest is up to date */
-    bool measures_seen;     /* how its child is confined is known */
-    /* ns: when its port reported that the agent had closed it, and since when the traced agent is missing without having said that
-     * it exits; 0: not, or an agent is traced again. */
+    bool measures_seen;     /* it is known how the child is confined */
+    /* ns: when the port reported that the agent had closed it; and since when the traced agent is missing without a
+     * notice that it exits. 0: neither, or an agent is traced again. */
     uint64_t closed_at, lost_at;
-    uint64_t flush_asked,
-        flushed; /* the numbers of the last flush that was asked for, and that is done */
-    int error;   /* 0, or why it ended, with WHAT */
+    uint64_t flush_asked, flushed; /* numbers of the last requested and the last completed flush */
+    int error;                     /* 0, or the error that ended it, explained in WHAT */
     char what[400];
     struct guest_boot *boots;
     unsigned n_boots;
-    pid_t peer; /* at the other end of its port's socket; 0: not known */
+    pid_t peer; /* the process at the other end of the port's socket; 0: unknown */
     struct guest_progress progress;
-    struct live_stream live; /* of a guest without a child */
+    struct live_stream live; /* used if the guest has no child */
     struct guest_pauses pauses;
     struct guest_clock { /* record/kernel/guest_clock.h */
-        char *kvm;       /* the directory with KVM's values of its TSC; NULL: none */
+        char *kvm;       /* the directory with KVM's values of the guest's TSC; NULL: none */
         struct guest_tsc tsc;
-        struct guest_pair before; /* the latest pair made of them */
-        bool before_kept;         /* and an exchange has confirmed it */
-        struct guest_pair early;  /* the latest exchange from before them, if `has_early` */
+        struct guest_pair before; /* the latest pair made of KVM's values */
+        bool before_kept;         /* an exchange has confirmed `before` */
+        /* If `has_early`: the latest exchange that was not kept because it is older than KVM's values. */
+        struct guest_pair early;
         bool has_early;
-        bool is_unreadable; /* no values hold for all vCPUs */
+        bool is_unreadable; /* no values are valid for all vCPUs */
         uint64_t next;      /* ns: when the next pair is due */
     } clock;
-    /* How many messages about it may still be printed: one guest cannot flood a terminal. */
+    /* How many more messages about the guest may be printed, so that a guest cannot flood a terminal. */
     unsigned messages_left;
-    uint64_t messages_next; /* ns: when it is one more */
-    uint64_t unprinted;     /* messages since the last one that was printed */
-    uint64_t
-        stop_by; /* ns: until then a guest that is not connected may come back, when it is stopped */
-    uint64_t wake_by;   /* ns: when the last poll was to end at the latest */
-    uint64_t size_next; /* ns: when the size of its files is looked at again */
-    /* Reads what the monitor of its machine has reported until now: pauses before a pair of clocks are to be known when that comes.
-     * NULL: there is no monitor. */
+    uint64_t messages_next; /* ns: when messages_left grows by one */
+    uint64_t unprinted;     /* messages that were not printed since the last printed message */
+    uint64_t stop_by; /* ns: how long a stopped guest without a connection may take to come back */
+    uint64_t wake_by; /* ns: the deadline of the last poll */
+    uint64_t size_next; /* ns: when to check the size of its files again */
+    /* Reads what the monitor of its machine has reported until now, because pauses must be known before the next pair
+     * of clocks. NULL: there is no monitor. */
     void (*read_machine)(struct recorder *machine);
     struct recorder *machine;
-    /* Prints a message about it. May be NULL. */
+    /* Prints a message about the guest. May be NULL. */
     void (*report)(void *userdata, const char *guest, const char *what);
-    /* The same if its agent has not answered for some seconds. */
+    /* Called like report() if the agent has not answered for some seconds. */
     void (*hint)(void *userdata, const char *guest, const char *what);
     void *userdata;
 };
 
-/* Starts a child for the guest of CONFIG (borrowed), which writes into directories of its own in DIR (borrowed; -1: nothing is
- * kept). MAX_SIZE: of its files, 0: any. GUEST may not be moved. The caller has one thread, writes the manifest whenever `written` is
- * false, and then sets it. -EMFILE if this process may not open as many files as the guests of the recording need, or another -errno,
- * with ERROR; the guest then has ended, and need not be closed. */
+/* Starts a child for the guest of CONFIG (borrowed). The child writes into subdirectories of DIR (borrowed; -1: nothing
+ * is kept). MAX_SIZE limits the files; 0: no limit. GUEST must not be moved. The calling process must have one thread.
+ * Whenever `written` is false, the caller writes the manifest and sets it. -EMFILE with ERROR: this process may not
+ * open as many files as the guests of the recording need. Other -errno with ERROR. After an error, the guest has ended
+ * and need not be closed. */
 int guest_open(int dir, uint64_t max_size, const struct guest_config *config, struct guest *guest,
                struct error *error);
-/* Events that are not in the trace of GUEST because its kernel's buffers or the trace had no room. */
+/* The number of events that are missing in the trace because the buffers of the guest's kernel, or the trace, had no
+ * room. */
 uint64_t guest_lost(const struct guest *guest);
-/* Whether pages that GUEST sent are not in the trace; if so, BUF says why. */
+/* True if pages that GUEST sent are missing in the trace. BUF then says why. */
 bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size);
-/* Whether GUEST was traced, and no agent of it answers any more. */
+/* True if GUEST was traced and its agent does not answer any more. */
 bool guest_is_away(const struct guest *guest);
-/* Whether the traced agent of GUEST is missing without having said that it exits; if so, BUF says so, and how long before NOW it
- * was lost. */
+/* True if the traced agent of GUEST is missing and has not said that it exits. BUF then says this, and how long before
+ * NOW the agent was lost. */
 bool guest_loss_text(const struct guest *guest, uint64_t now, char *buf, size_t size);
-/* Whether nothing ever came from GUEST. */
+/* True if GUEST has never sent anything. */
 bool guest_is_silent(const struct guest *guest);
-/* Ends GUEST, if it has not ended. All that is known of it is final. */
+/* Ends GUEST, if it has not ended. Afterwards, its state is final. */
 void guest_end_early(struct guest *guest);
-/* The same, with the error of a guest that was traced, and of one from which nothing came. */
+/* The same. The error is TRACED if the guest was traced, and SILENT if it has sent nothing. */
 void guest_end_because(struct guest *guest, const char *traced, const char *silent);
-/* Ends GUEST, if it has not ended, and frees all. */
+/* Ends GUEST, if it has not ended, and frees its memory. */
 void guest_close(struct guest *guest);
 
-/* Makes the connection if it is due, and adds what GUEST waits for to WAIT: time 0 if it has ended. */
-void guest_poll(struct guest *guest, struct recorder_wait *wait, uint64_t now);
-/* Handles what poll() found in FDS, which are what guest_poll() added; GUEST has not ended. 1: there is more to come; 0: it has
+/* Connects if that is due, and adds the descriptors and the time that GUEST waits for to WAIT: time 0 if it has
  * ended. */
+void guest_poll(struct guest *guest, struct recorder_wait *wait, uint64_t now);
+/* Handles the result of poll() in FDS, the descriptors that guest_poll() added. GUEST must not have ended. Returns 1,
+ * or 0 if GUEST has ended. */
 int guest_serve(struct guest *guest, const struct pollfd *fds, uint64_t now);
-/* Whether it has a connection: to its agent, or to QEMU's socket, whether or not an agent is at its other end. */
+/* True if it has a connection: to its agent, or to QEMU's socket even if no agent is at the other end. */
 bool guest_is_connected(const struct guest *guest);
-/* Has the agent send what was recorded until now. guest_serve() goes on with it. */
+/* Asks the agent to send everything that it has recorded. guest_serve() continues the flush. */
 void guest_flush(struct guest *guest);
-/* Whether it is in the files, if the guest can send it now: it is connected, not paused, and its agent is not too old. An agent of
- * the virtio-trace protocol cannot be asked. */
+/* True if the flush is complete, or if the guest cannot complete it now: it is not connected or is paused, or its agent
+ * is too old or speaks the virtio-trace protocol. */
 bool guest_is_flushed(const struct guest *guest);
-/* Stops the tracing. What the agent still has is read. */
+/* Stops the tracing. guest_serve() reads the rest from the agent. */
 void guest_stop(struct guest *guest);

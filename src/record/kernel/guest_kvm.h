@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* KVM's values of a guest's time stamp counter, which are exact, in this host's debugfs:
+/* Reads KVM's exact values of a guest's time stamp counter from this host's debugfs:
  *
- *   kvm/PID-FD/                     a virtual machine: the thread that made it, and its descriptor there
+ *   kvm/PID-FD/                     a virtual machine: the thread that created it, and its descriptor there
  *   kvm/PID-FD/vcpuN/tsc-offset                   a signed number
- *   kvm/PID-FD/vcpuN/tsc-scaling-ratio            an unsigned one, and …
- *   kvm/PID-FD/vcpuN/tsc-scaling-ratio-frac-bits  … the number of its fraction bits; both only where the
- *                                                 processor scales
+ *   kvm/PID-FD/vcpuN/tsc-scaling-ratio            an unsigned number
+ *   kvm/PID-FD/vcpuN/tsc-scaling-ratio-frac-bits  the number of its fraction bits
  *
  *   guest's TSC = (host's TSC * ratio >> frac bits) + offset
  *
- * Each of the vCPUs has its own; they are used only if all are the same. Source: Linux
- * arch/x86/kvm/debugfs.c, and what a 6.18 kernel shows. */
+ * The two scaling files exist only if the processor scales. Each vCPU has its own values; they are used only if they
+ * are equal for all vCPUs. Source: Linux arch/x86/kvm/debugfs.c, and what a 6.18 kernel shows. */
 
 #include <sys/types.h>
 
@@ -27,13 +26,14 @@ struct guest_tsc {
     unsigned frac_bits;
 };
 
-/* The directory of the virtual machine of process PID below ROOT, malloc()ed. -ENOENT with ERROR: there is none, or ROOT cannot
- * be read; -ENOTUNIQ: there are several. */
+/* Finds the directory of the virtual machine of process PID below ROOT. The caller frees *RET_PATH. -ENOENT with ERROR:
+ * no such directory, or ROOT cannot be read; -ENOTUNIQ: several. */
 int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *error);
-/* The process of a virtual machine below ROOT whose command line gives it that CID of vsock, as QEMU's does. 0: none. */
+/* The process of the virtual machine below ROOT whose command line, like QEMU's, sets vsock CID to this value. 0:
+ * none. */
 pid_t guest_kvm_find_cid(const char *root, uint32_t cid);
-/* Reads the files of that directory. -EBADMSG with ERROR: they do not hold numbers; -ENOTUNIQ: the vCPUs differ; -ENOENT or
- * another -errno: the virtual machine has ended, or they cannot be read. */
+/* Reads the files in the directory PATH. -EBADMSG with ERROR: they do not hold numbers; -ENOTUNIQ: the vCPUs differ;
+ * -ENOENT or another -errno: the virtual machine has ended, or the files cannot be read. */
 int guest_kvm_read(const char *path, struct guest_tsc *ret, struct error *error);
 /* The guest's TSC when the host's is HOST. */
 uint64_t guest_tsc_of(const struct guest_tsc *tsc, uint64_t host);

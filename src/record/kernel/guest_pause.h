@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* When a guest's virtual machine stood still, as its monitor reports (QMP's STOP and RESUME), and what that says about the
- * guest's clock.
+/* Notes when a guest's virtual machine was paused, as reported by its monitor (QMP's STOP and RESUME), and adds pairs
+ * of clocks for the pauses.
  *
- * Between two pairs of clocks that enclose a pause, times would be interpolated along a line that the clock did not follow,
- * within a bound as wide as the pause. STOP is reported after the clock has stopped, and RESUME before it goes on. By how
- * much, both together, follows from the pairs: the clock ran for the rest of the time. So pairs are made for a moment shortly
- * before the pause and for one shortly after it, by that much. The first is as exact as the pair before the pause, and the
- * second as the pair after it, so that a reader sees that the clock stood still between them, and where; of several pauses
- * between two pairs, those in the middle have the whole as their error. The wide bound holds only between these two.
+ * Without these pairs, times between the two pairs around a pause would be interpolated along a line that the clock did
+ * not follow, with an error as large as the pause. STOP is reported after the clock has stopped, and RESUME before it
+ * continues. The sum of both delays follows from the pairs around the pause, because the clock ran for the rest of the
+ * time. So two pairs are made: one for a moment shortly before the pause and one for a moment shortly after it, at the
+ * distance of this sum. The first is as exact as the pair before the pause, and the second as exact as the pair after
+ * it. Readers then see when the clock stood still. With several pauses between two pairs, the pairs in the middle have
+ * the whole interval as their error. The large error holds only between the two new pairs.
  *
- * A trace that begins as the guest was set back to an earlier state may begin with events of before that state was saved
- * (record/kernel/guest_session_rewind.c). The first pair of the trace before keeps their bounds right, and a pair for the
- * moment when the machine went on separates them from the others. */
+ * A trace that begins because the guest was set back to an earlier state may begin with events from before the state
+ * was saved (record/kernel/guest_session_rewind.c). The first pair of the previous trace keeps their error bounds
+ * right. A pair for the moment when the machine continued separates them from the other events. */
 
 #include "record/kernel/kernel_sink.h"
 
@@ -21,35 +22,35 @@
 
 struct guest;
 
-/* NS nanoseconds in TICKS ticks, to within PPM. */
+/* NS nanoseconds are TICKS ticks, within PPM. */
 struct guest_rate {
     uint64_t ns, ticks, ppm;
 };
 
 struct guest_pause {
-    uint64_t stopped; /* CLOCK_MONOTONIC, ns: the machine had stopped */
-    uint64_t resumed; /* … and was still stopped; 0: it has not gone on */
+    uint64_t stopped; /* CLOCK_MONOTONIC, ns: the machine had stopped by then */
+    uint64_t resumed; /* the machine was still stopped then; 0: it has not resumed */
 };
 
 struct guest_pauses {
     struct guest_pause items[GUEST_PAUSES_MAX]; /* since the last pair */
     unsigned n;
-    bool are_more; /* there were others before them, also since the last pair */
+    bool are_more; /* there were earlier pauses since the last pair, which are not kept */
     bool has_line;
-    struct guest_pair line; /* the first pair since the clock last stood still */
-    struct guest_rate rate; /* the best that pairs gave; of no ticks: none yet */
+    struct guest_pair line; /* the first pair since the last pause */
+    struct guest_rate rate; /* the best rate from pairs so far; 0 ticks: none yet */
 };
 
-/* The machine of GUEST had stopped at NS, or was still stopped at NS and went on then: the session with the agent waits
- * meanwhile. */
+/* Report that the machine of GUEST had stopped by NS, and that it was still stopped at NS and resumed then. In between,
+ * the session with the agent waits. */
 void guest_machine_stopped(struct guest *guest, uint64_t ns);
 void guest_machine_resumed(struct guest *guest, uint64_t ns);
-/* The agent of GUEST has closed its port. */
+/* Reports that the agent of GUEST has closed its port. */
 void guest_agent_closed(struct guest *guest);
-/* Whether its machine is stopped now. */
+/* True if its machine is stopped now. */
 bool guest_is_paused(const struct guest *guest);
 
-/* Writes PAIR (guest_boot_pair()), and before it what follows from pauses. -errno. */
+/* Writes PAIR by guest_boot_pair(), after the pairs that follow from pauses. -errno. */
 int guest_pause_pair(struct guest *guest, const struct guest_pair *pair);
-/* The present boot ends, and no pair comes after a pause: what is known of it then. */
+/* Writes what is known of a pause if the present boot ends before another pair comes. */
 void guest_pause_end(struct guest *guest);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where the trace of one kernel goes, piece by piece: into files (record/kernel/guest_child.h, guest_store.h), or to the
- * live view (live_stream.h, record/live/view.c). A session with an agent (guest_session.h) is given one; between
- * processes, guest_channel.h makes packets of the pieces, and pieces of the packets.
+/* The receiver of the trace of one kernel, piece by piece: files (record/kernel/guest_child.h, guest_store.h), or the
+ * live view (live_stream.h, record/live/view.c). A session with an agent (guest_session.h) writes to a sink. Between
+ * processes, guest_channel.h converts pieces to packets, and packets to pieces.
  *
- * Strings are the guest's: of any bytes, but those that end with a NUL. Each operation returns 0 or more, or -errno with
- * ERROR. An operation that is NULL is one that the sink does not accept: -EBADMSG. */
+ * Strings come from the guest and may contain any bytes. Each operation returns 0 or more, or -errno with ERROR. The
+ * sink does not accept an operation that is NULL: -EBADMSG. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* A sample of a guest's clock and the host's: when the guest's showed GUEST, CLOCK_MONOTONIC of the host showed HOST_NS,
- * to within ERROR_NS. */
+/* A sample of a guest's clock and the host's clock: when the guest's clock showed GUEST, the host's CLOCK_MONOTONIC
+ * showed HOST_NS, within ERROR_NS. */
 struct guest_pair {
     uint64_t host_ns, guest;
     uint64_t error_ns;
@@ -23,29 +23,29 @@ struct guest_pair {
 struct kernel_sink;
 
 struct kernel_sink_ops {
-    /* A file of the kernel's tracefs begins, goes on, and ends. It replaces what was sent before by that name. PATH, of LEN
-     * bytes, is not checked. */
+    /* A file of the kernel's tracefs begins, continues, and ends. It replaces an earlier file of that name. PATH, of
+     * LEN bytes, is not checked. */
     int (*file_begin)(struct kernel_sink *sink, const char *path, size_t len, struct error *error);
     int (*file_put)(struct kernel_sink *sink, const void *p, size_t size, struct error *error);
     int (*file_end)(struct kernel_sink *sink, struct error *error);
-    /* SIZE bytes of whole ring-buffer pages of CPU, at OFFSET of all that it sent in this boot. A gap before OFFSET is of
-     * pages that are missing. */
+    /* SIZE bytes of whole ring-buffer pages of CPU, at OFFSET in everything that it sent in this boot. If there is a
+     * gap before OFFSET, pages are missing. */
     int (*pages)(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
                  size_t size, struct error *error);
-    /* "agent", "release", "machine", "boot_id", "clock", "hz", or "problem" or "loss", and its value. */
+    /* A name ("agent", "release", "machine", "boot_id", "clock", "hz", "problem" or "loss") and its value. */
     int (*fact)(struct kernel_sink *sink, const char *name, const char *value, struct error *error);
     int (*pair)(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error);
-    /* The guest has booted again: what follows is a trace of another kernel. Offsets begin at 0. */
+    /* The guest has booted again. A trace of another kernel follows, and offsets begin at 0. */
     int (*boot)(struct kernel_sink *sink, struct error *error);
-    /* The guest's state went back to an earlier one of the same kernel, as by QEMU's loadvm: its clock and what it recorded
-     * since then begin again. Files, facts and offsets go on. */
+    /* The guest's state went back to an earlier state of the same kernel, for example by QEMU's loadvm. Its clock and
+     * its recorded data begin again at that state. Files, facts and offsets continue. */
     int (*rewind)(struct kernel_sink *sink, struct error *error);
 };
 
 struct kernel_sink {
     const struct kernel_sink_ops *ops;
-    struct kernel_sink
-        *next; /* is given the same after this one, unless this one fails; NULL: none */
+    /* Gets the same calls after this sink, unless this sink fails; NULL: none. */
+    struct kernel_sink *next;
 };
 
 int kernel_sink_file_begin(struct kernel_sink *sink, const char *path, size_t len,

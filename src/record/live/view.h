@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The work of the process that prints events while they are recorded (record/live/viewer.h): it puts the events of all
- * kernels in order, and hands them to a sink. Inside of this layer. */
+/* The code of the process that prints events while they are recorded (record/live/viewer.h): it puts the events of all
+ * kernels in order and passes them to a sink. Only for files of this directory. */
 
 #include "record/live/viewer.h"
 
 /* Exit statuses of the process. */
 #define LIVE_STATUS_UNREAD 10
 
-/* Reads the streams FDS, one for each kernel of SETTINGS, until all have ended; then exits. KEPT: a descriptor that it
- * keeps open as long as it is there. REPORT may be NULL. */
+/* Reads the streams FDS, one for each kernel of SETTINGS, until all have ended; then exits. KEPT: a descriptor that
+ * stays open as long as the process runs. REPORT may be NULL. */
 _Noreturn void live_view_run(const struct live_viewer_settings *settings, const int *fds, int kept,
                              void (*report)(void *userdata, const char *text), void *userdata);

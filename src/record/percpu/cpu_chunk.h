@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The records of a CPU between a trace buffer and a file: counted, and without those that were not
- * asked for.
+/* Counts the records of a CPU on their way from a trace buffer to a file, and drops unselected ones.
  *
- * Many records have no time of their own: they have the time of the last stamped record before them on
- * the same CPU. If that one is dropped and they are not, the first of them gets its time stamp; any
- * record may have one. A loss is never dropped. */
+ * Many records have no time of their own: they have the time of the last stamped record before them on the same CPU. If
+ * such a stamped record is dropped, the first kept record after it gets its time stamp, because any record may have
+ * one. A loss is never dropped. */
 
 #include "schema/xen/event_mask.h"
 
 struct chunk_counts {
-    uint64_t records;  /* of events, kept */
-    uint64_t left_out; /* of events, not chosen */
-    uint64_t lost;     /* events, by the LOST_RECORDS that were seen */
-    uint64_t losses;   /* how many such records */
+    uint64_t records;  /* records of events that were kept */
+    uint64_t left_out; /* records of events that were not selected */
+    uint64_t lost;     /* lost events, from LOST_RECORDS records */
+    uint64_t losses;   /* number of LOST_RECORDS records */
 };
 
-/* Of a CPU, from one window to the next. Zeroed at the start. */
+/* State of a CPU between windows. Zero at the start. */
 struct chunk_state {
     struct chunk_counts counts;
-    bool owed;     /* the last time that there was has been left out … */
-    uint64_t time; /* … and was this */
+    bool owed;     /* the last time stamp was dropped with its record */
+    uint64_t time; /* … and was this time */
 };
 
-/* Counts the records of SIZE bytes at RECORDS. -EBADMSG: they do not end with a record's end. */
+/* Counts the records in SIZE bytes at RECORDS. -EBADMSG: the bytes do not end at the end of a record. */
 int chunk_count(struct chunk_state *state, const uint8_t *records, size_t size);
 
-/* Counts the records, and copies those that CHOICE selects, and losses, to OUT, which has room for SIZE
- * + 8 bytes; *ret_size is the number of bytes copied. -EBADMSG: as above; the rest was copied
- * unchanged. */
+/* Counts the records, and copies losses and the records that CHOICE selects to OUT. OUT must have room for SIZE + 8
+ * bytes. *RET_SIZE: number of bytes copied. -EBADMSG: as above; the rest was copied unchanged. */
 int chunk_filter(struct chunk_state *state, const struct xen_event_mask *choice,
                  const uint8_t *records, size_t size, uint8_t *out, size_t *ret_size);
 
-/* Whether SIZE bytes hold at least N records of events. */
+/* True if SIZE bytes at RECORDS hold at least N records of events. */
 bool chunk_has(const uint8_t *records, size_t size, uint64_t n);

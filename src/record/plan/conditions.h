@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The conditions of `strata record --flight --on`, which are parsed once: for the checks here, the recorder of triggers, and
- * the process that reads what is recorded. */
+/* The conditions of `strata record --flight --on`. They are parsed once: for the checks here, for the recorder of
+ * triggers, and for the process that reads recorded events. */
 
 #include "record/plan/plan.h"
 #include "record/triggers.h"
 #include "watch/condition.h"
 
-/* Parses them, and checks what belongs to them. */
+/* Parses the conditions and checks the options that belong to them. */
 int plan_conditions_make(struct record_plan *plan, struct error *error);
-/* That they can be met by what is recorded; KIND is not RECORD_COMMAND. */
+/* Checks that the recorded events can meet the conditions. KIND must not be RECORD_COMMAND. */
 int plan_conditions_check(const struct record_plan *plan, enum record_kind kind,
                           struct error *error);
-/* The event of QEMU's monitor that the condition names, and no QEMU that is known has; NULL: there is none. *RET_SIMILAR: a similar
- * one that there is, or NULL. */
+/* Returns the event of QEMU's monitor that the condition names if no known QEMU has it, or NULL. *RET_SIMILAR: an
+ * existing event with a similar name, or NULL. */
 const char *plan_condition_unknown_event(const struct watch_condition *condition,
                                          const char **ret_similar);
-/* Adds to PATTERNS, of events of QEMU to record, those that conditions name as QEMU's ("vmm:blk_*"). EVENTS: those that this QEMU
- * has, and NULL. They are borrowed from PLAN. DECLARATIONS: a file that declares what they log; NULL: not known. An error: it
- * lacks one, or none of those that a condition means has a field that the condition names. */
+/* Adds the QEMU events that conditions name ("vmm:blk_*") to PATTERNS, the events to be recorded. EVENTS: names of the
+ * events of this QEMU, ended by NULL. The added strings are borrowed from PLAN. DECLARATIONS: the file that declares
+ * their fields; NULL: unknown. Fails if this QEMU lacks such an event, or if no event that a condition names has a
+ * field of the condition. */
 int plan_conditions_add_vmm(const struct record_plan *plan, const char *const *events,
                             const char *declarations, struct strings *patterns,
                             struct error *error);
-/* What the recorder of triggers gets, as far as the plan says it; for plan->triggers.conditions.n > 0. */
+/* The settings of the recorder of triggers, as far as the plan determines them. plan->triggers.conditions.n must not be
+ * 0. */
 struct trigger_recorder_settings plan_conditions_settings(const struct record_plan *plan);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The plan of a recording: what is recorded, which events, limits and triggers.
+/* The plan of a recording: what is recorded, which events, limits and triggers. It is built in these steps:
  *
  *     wishes     the command line and the files of --config set the members that are not under "made" (cmd/record/)
- *     make       record_plan_make() sorts them, parses the conditions, and refuses what contradicts itself. It looks at nothing
- *                outside of the plan
- *     subject    record_subject_find() finds the process or the program that is meant (record/plan/subject.h)
- *     recorders  get their part of it as settings: record/plan/kernel.h, guests.h, qemu.h, conditions.h
+ *     make       record_plan_make() sorts them, parses the conditions, and refuses contradictions. It uses only the
+ *                plan
+ *     subject    record_subject_find() finds the process or program (record/plan/subject.h)
+ *     recorders  get their part of the plan as settings: record/plan/kernel.h, guests.h, qemu.h, conditions.h
  *
- * Functions return a negative errno with ERROR; -RECORD_MISUSE: what was asked for is wrong, and not what was found. Strings
- * are borrowed. Not thread-safe. */
+ * Functions return a negative errno with ERROR. -RECORD_MISUSE: the request is wrong, not the state of the machine.
+ * Strings are borrowed. Not thread-safe. */
 
 #include <errno.h>
 #include <sys/types.h>
@@ -27,41 +27,44 @@
 #define RECORD_MISUSE EBADR
 #define record_misuse(error, ...) error_set(error, -RECORD_MISUSE, NULL, __VA_ARGS__)
 
-/* What the recording is about. The options show one of the first four, and the machine what that is (record/plan/subject.h). */
+/* What the recording is about. The options determine one of the first four kinds; record/plan/subject.h finds the kind
+ * that it stands for on this machine. */
 enum record_kind {
-    RECORD_BESIDE,   /* no process: guests, this machine's kernel, Xen, per-CPU buffers */
-    RECORD_COMMAND,  /* is started: RECORD_PROGRAM, RECORD_QEMU */
-    RECORD_ATTACHED, /* runs already: RECORD_RINGS, RECORD_RUNNING_QEMU, RECORD_VMMS */
-    RECORD_LIBVIRT,  /* a domain: RECORD_RUNNING_QEMU */
+    /* not about a process: guests, this machine's kernel, Xen, per-CPU buffers */
+    RECORD_BESIDE,
+    RECORD_COMMAND,  /* a command to start: RECORD_PROGRAM, RECORD_QEMU */
+    RECORD_ATTACHED, /* a running process: RECORD_RINGS, RECORD_RUNNING_QEMU, RECORD_VMMS */
+    RECORD_LIBVIRT,  /* a libvirt domain: RECORD_RUNNING_QEMU */
     RECORD_PROGRAM,
     RECORD_QEMU,
-    RECORD_RINGS, /* of a program that was started with writer=none */
+    RECORD_RINGS, /* a running program that was started with writer=none */
     RECORD_RUNNING_QEMU,
-    RECORD_VMMS, /* monitors of KVM's virtual machines that have no events of their own */
+    /* processes that run KVM's virtual machines and have no events of their own */
+    RECORD_VMMS,
 };
 
-/* Events of one layer: as many patterns as conditions, "" where there is none. */
+/* Events of one layer: a condition for each pattern, or "". */
 struct plan_event_list {
     struct strings patterns, conditions;
 };
 
-/* --event, sorted by whose the events are (record/plan/events.h). */
+/* The events of --event, sorted by owner (record/plan/events.h). */
 struct plan_events {
     struct plan_event_list process; /* QEMU or the program */
     struct plan_event_list buffers; /* Xen, per-CPU buffers */
     struct plan_event_list guest, host;
-    struct strings
-        program; /* made of `process`, as libstrata has them in STRATA_TRACE: "PATTERN", "PATTERN:CONDITION" */
-    struct strings
-        filters; /* the same as the manifest has them, "PATTERN=CONDITION"; without a condition: not */
-    unsigned process_layers; /* those of `process` that were named, bits: 1 << enum layer */
+    /* `process` in the form of libstrata's STRATA_TRACE: "PATTERN", "PATTERN:CONDITION". */
+    struct strings program;
+    /* `process` in the form of the manifest: "PATTERN=CONDITION"; only events with a condition. */
+    struct strings filters;
+    unsigned process_layers; /* layers named for `process`, bits: 1 << enum layer */
     struct arena arena;
 };
 
-/* Kernels of guests. */
+/* The kernels of guests. */
 struct plan_guests {
-    struct strings words;     /* of --guest; "": the guest of the recorded QEMU */
-    struct strings endpoints; /* made: of `words`, those that are one */
+    struct strings words;     /* values of --guest; "": the guest of the recorded QEMU */
+    struct strings endpoints; /* made: the endpoints in `words` */
     struct strings kvms;
     const char *key, *kvm_files;
     const char *clock;
@@ -78,7 +81,7 @@ struct plan_live {
 };
 
 struct plan_metrics {
-    const char *listen; /* as base/address.h has it; NULL: not given */
+    const char *listen; /* in the form of base/address.h; NULL: not given */
     const char *file;   /* NULL: not given */
     uint64_t period;    /* ns; 0: no analyses */
 };
@@ -87,24 +90,25 @@ struct plan_triggers {
     struct strings conditions; /* --on */
     uint64_t after;            /* ns */
     uint64_t per_hour;
-    uint64_t size;       /* 0: as large as is usual */
+    uint64_t size;       /* bytes; 0: the default */
     const char *command; /* NULL: none */
-    /* Made. */
+    /* ---- Made ---- */
     struct arena arena;
-    struct watch_condition *items; /* of `conditions` */
-    struct trigger *triggers;      /* … */
-    bool needs_events;             /* one of them */
+    struct watch_condition *items; /* parsed `conditions` */
+    struct trigger *triggers;      /* triggers of `items` */
+    bool needs_events;             /* one of the conditions needs events of the trace */
 };
 
-/* What functions below may use of the environment. */
+/* The environment for the functions below. */
 struct plan_environment {
-    const char *path;             /* $PATH or NULL */
-    const char *runtime;          /* $XDG_RUNTIME_DIR or NULL */
-    const char *trace;            /* $STRATA_TRACE or NULL */
-    unsigned passes;              /* PRINTABLE_...: what of QEMU's log reaches the terminal */
-    struct stop_signals *signals; /* which end what is asked of a QEMU; NULL: none */
+    const char *path;    /* $PATH or NULL */
+    const char *runtime; /* $XDG_RUNTIME_DIR or NULL */
+    const char *trace;   /* $STRATA_TRACE or NULL */
+    unsigned passes;     /* PRINTABLE_...: which characters of QEMU's log reach the terminal */
+    struct stop_signals *signals; /* they end requests to a QEMU; NULL: none */
     void (*report)(void *userdata,
-                   const char *text); /* tells the user a sentence; NULL: nobody listens */
+                   /* Prints a sentence to the user; NULL: not printed. */
+                   const char *text);
     void *userdata;
 };
 
@@ -118,58 +122,60 @@ struct plan_environment {
     }
 
 struct record_plan {
-    const char *verb;              /* "record", or that which is a spelling of it */
-    const char *output;            /* NULL: not given */
-    uint64_t time;                 /* ns; 0: until it ends or is stopped */
-    uint64_t max_size;             /* bytes; 0: any. record_plan_max_size() */
-    uint64_t min_free;             /* on the disk, bytes; 0: any. record_plan_min_free() */
-    struct retention_limit flight; /* --flight: what is kept; 0: everything */
-    struct strings domains;        /* --libvirt: one at most */
-    const char *libvirt_uri;       /* the daemon that has it; NULL */
+    const char *verb;   /* "record", or a verb that is another spelling of it */
+    const char *output; /* NULL: not given */
+    uint64_t time;      /* ns; 0: no limit */
+    uint64_t max_size;  /* bytes; 0: no limit; see record_plan_max_size() */
+    uint64_t min_free;  /* bytes free on the disk; 0: no limit; see record_plan_min_free() */
+    struct retention_limit flight; /* --flight: limits of what is kept; 0: no limit */
+    struct strings domains;        /* --libvirt: at most one */
+    const char *libvirt_uri;       /* URI of the domain's daemon; NULL: not given */
     bool attach, keep, strict;
-    bool restarts;     /* what the directory has is kept as a snapshot */
-    bool host_threads; /* the host's kernel only while threads of what is recorded run */
-    bool host;         /* this machine's kernel */
-    const char *qemu;  /* that the command starts in its own way; NULL: it is to be seen */
-    /* --event, each as event/pattern.h has it, or several with commas between. Names are those of the layer; Xen's, words of
-     * schema/xen/event_mask.h. None of a layer: all, or what is usual there. */
+    bool restarts;     /* existing content of the directory is kept as a snapshot */
+    bool host_threads; /* record the host's kernel only while recorded threads run */
+    bool host;         /* record this machine's kernel */
+    const char *qemu;  /* the QEMU that the command starts in its own way; NULL: detected */
+    /* --event: patterns in the form of event/pattern.h, or several with commas between. Names are event names of the
+     * layer; for Xen, words of schema/xen/event_mask.h. Without patterns for a layer, all of its events or its default
+     * events are recorded. */
     struct strings events;
     const char *for_analyses;              /* --for: "exits,sched"; NULL: not given */
-    uint64_t buffer_size;                  /* of each CPU, bytes; 0: as it is, or what is usual */
-    const struct plan_recorder *recorders; /* borrowed; NULL: none can be asked for */
+    uint64_t buffer_size;                  /* of each CPU, bytes; 0: unchanged, or the default */
+    const struct plan_recorder *recorders; /* borrowed; NULL: no recorder types */
     struct plan_guests guests;
     struct plan_live live;
     struct plan_metrics metrics;
     struct plan_triggers triggers;
     struct plan_environment environment;
     /* ---- Made ---- */
-    enum record_kind kind; /* one of the first four */
+    enum record_kind kind; /* one of the first four kinds */
     char **words;          /* the operands, then the command, ended by NULL */
-    int n;                 /* operands */
-    bool guest;            /* the kernel of the recorded QEMU's guest */
+    int n;                 /* number of operands */
+    bool guest;            /* record the kernel of the recorded QEMU's guest */
     struct plan_events chosen;
     struct needed_events needs; /* the events of `for_analyses` */
 };
 
-/* WORDS: N operands, then the N_COMMAND words of a command, and NULL; N_COMMAND -1: none is given. */
+/* WORDS: N operands, then the N_COMMAND words of a command, and NULL. N_COMMAND -1: no command was given. */
 int record_plan_make(struct record_plan *plan, char **words, int n, int n_command,
                      struct error *error);
-/* Puts what the user leaves to strata, as lines of comments of a configuration file: after record_plan_make(). */
+/* Writes the defaults that strata has chosen to OUT, as comment lines of a configuration file. Call it after
+ * record_plan_make(). */
 void record_plan_print(const struct record_plan *plan, struct text *out);
 void record_plan_done(struct record_plan *plan);
 
-/* Whether only a part of what is recorded is kept. */
+/* True if only a part of the recorded data is kept. */
 bool record_plan_has_flight(const struct record_plan *plan);
-/* Of each source, bytes: what loses its beginning may become as long as it likes. 0: any. */
+/* The limit of each source in bytes; 0: no limit. A source whose beginning is released has no limit. */
 uint64_t record_plan_max_size(const struct record_plan *plan);
-/* What was given; else some where a hypervisor that writes without end could fill the disk. */
+/* The given value, or a default if a hypervisor that writes without end could fill the disk. */
 uint64_t record_plan_min_free(const struct record_plan *plan);
-/* Whether a kernel may hold what it records for seconds, or until it is asked: what is kept is looked at later, and is far
- * longer than that. */
+/* True if a kernel may hold recorded data back for seconds, or until it is asked: if the kept time is much longer than
+ * that and is only looked at later. */
 bool record_plan_may_hold(const struct record_plan *plan);
-/* "5m,2G", as --flight has it, into BUF; "": there is no limit. Returns BUF. */
+/* Writes LIMIT in the form of --flight ("5m,2G") to BUF; "": no limit. Returns BUF. */
 #define RECORD_PLAN_LIMIT_MAX 48
 const char *record_plan_limit_text(const struct retention_limit *limit,
                                    char buf[static RECORD_PLAN_LIMIT_MAX]);
-/* --guest without an endpoint, where COMMAND (NULL: nothing) is recorded, and no QEMU. -RECORD_MISUSE. */
+/* Refuses --guest without an endpoint if COMMAND (NULL: nothing) is recorded and is not a QEMU. -RECORD_MISUSE. */
 int record_plan_refuse_guest(const char *command, struct error *error);

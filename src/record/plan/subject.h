@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a recording is about: the program or QEMU that a command starts, or the process that is meant by a number, the socket of
- * a monitor, a directory of rings, or a domain of libvirt. */
+/* Finds what a recording is about: the program or QEMU that a command starts, or the process that is named by a number,
+ * the socket of a monitor, a directory of rings, or a libvirt domain. */
 
 #include "record/plan/plan.h"
 #include "record/qemu/recorder.h"
@@ -11,16 +11,17 @@
 struct record_subject {
     /* RECORD_BESIDE, RECORD_PROGRAM, RECORD_QEMU, RECORD_RINGS, RECORD_RUNNING_QEMU, RECORD_VMMS. */
     enum record_kind kind;
-    /* Threads of this process are what --host-threads means, and it is the virtual machine of a single guest; 0: of what is
-     * started, or not known. */
+    /* The process of --host-threads, and of the virtual machine if there is one guest. 0: the process is started later,
+     * or unknown. */
     pid_t pid;
-    /* QEMU: its command and where its monitor is. */
+    /* For QEMU: its command and the address of its monitor. */
     struct qemu_recorder_settings qemu;
-    pid_t root_of; /* of a running QEMU that has other files than are here; 0: none */
-    char *rings;   /* the directory */
+    /* process of a running QEMU whose root directory is another one than ours; 0: none */
+    pid_t root_of;
+    char *rings; /* directory of the rings */
     struct vmm_process *vmms;
     unsigned n_vmms;
-    /* What the above borrows. */
+    /* Storage for the members above. */
     char *program;
     struct qemu_process running;
     struct qmp_endpoint monitor;
@@ -28,7 +29,8 @@ struct record_subject {
     char exe[64];
 };
 
-/* Looks for what PLAN means, and that it can be recorded so. RET is to be freed in any case. */
+/* Finds the subject of PLAN, and checks that it can be recorded. The caller always frees RET by
+ * record_subject_done(). */
 int record_subject_find(const struct record_plan *plan, struct record_subject *ret,
                         struct error *error);
 void record_subject_done(struct record_subject *subject);
