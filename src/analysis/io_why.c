@@ -17,7 +17,7 @@ static void find_longest(const struct path_walk *walk, struct io_account *accoun
         int32_t by = walk->behind[i].by;
         int64_t ticks = 0;
 
-        if (by <= 0 && by != PATH_BEHIND_INTERRUPT)
+        if (by <= 0 && by != RUN_INTERRUPT)
             continue;
         for (unsigned j = 0; j < walk->n_behind; j++)
             ticks += walk->behind[j].by == by ? walk->behind[j].ticks : 0;
@@ -115,7 +115,7 @@ static int add_woken(struct io_why *why, struct path_walk *walk, unsigned point,
         const char *name;
         int64_t time;
 
-        if (log->of != STATE_SUBJECT_THREAD || log->origin != history->host)
+        if (log->origin != history->host)
             continue;
         name = origin_task_name(log->origin, log->id);
         time = name && strcmp(name, PATH_WORKER) != 0 ? TIME_UNKNOWN

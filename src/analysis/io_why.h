@@ -15,7 +15,7 @@ struct io_account {
     int32_t pid;
     int32_t woken_by;    /* in the stage; PID_UNKNOWN: it is here for itself */
     int32_t cpu;         /* of the longest wait; CPU_UNKNOWN */
-    int32_t behind;      /* who ran longest in its waits: a thread, or PATH_BEHIND_INTERRUPT; … */
+    int32_t behind;      /* who ran longest in its waits: a thread, or RUN_INTERRUPT; … */
     uint8_t point;       /* that ends the stage, an enum io_point */
     bool behind_is_seen; /* … nobody */
 };

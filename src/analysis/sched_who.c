@@ -7,41 +7,11 @@
 #include "base/macro.h"
 #include "base/ticks.h"
 
-struct who_run {
-    int64_t begin, end;
-    int64_t ran, own; /* of all runs before it, and of Strata's own; OWN: once it is judged */
-    int32_t by;
-    bool is_own;
-};
-
-/* Its runs do not overlap and are in the order of time. */
-struct who_cpu {
-    uint64_t n; /* number N is at N % ROOM */
-    struct who_run *runs;
-    unsigned room;   /* a power of two */
-    uint64_t cursor; /* the first run that begins after the last wait that was looked at */
-    uint64_t judged; /* of those below, it is known whose they are */
-    int64_t ran, own;
-};
-
-static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
-{
-    return (uint64_t)(uintptr_t)origin * 65536 + (uint16_t)cpu;
-}
-
 void sched_who_done(struct sched_who *who)
 {
-    size_t iter = 0;
-    uint64_t key;
-    void *value;
-
-    while (map_next(&who->cpus, &iter, &key, &value)) {
-        free(((struct who_cpu *)value)->runs);
-        free(value);
-    }
+    cpu_runs_done(&who->cpus);
     free(who->list);
     who_victim_done(&who->others);
-    map_done(&who->cpus);
     *who = (struct sched_who){0};
 }
 
@@ -52,65 +22,10 @@ void who_victim_done(struct who_victim *victim)
     *victim = (struct who_victim){0};
 }
 
-static struct who_cpu *add_cpu(struct sched_who *who, uint64_t key)
-{
-    struct who_cpu *cpu = calloc(1, sizeof *cpu);
-
-    if (!cpu || map_put(&who->cpus, key, cpu) < 0) {
-        free(cpu);
-        return NULL;
-    }
-    return cpu;
-}
-
-/* NULL: there is none yet. */
-static inline struct who_cpu *get_cpu(struct sched_who *who, const struct origin *origin,
-                                      int32_t cpu)
-{
-    uint64_t key = cpu_key(origin, cpu);
-    unsigned i = (unsigned)cpu % WHO_RECENT;
-
-    if (unlikely(who->recent[i].key != key || !who->recent[i].cpu)) {
-        who->recent[i].key = key;
-        who->recent[i].cpu = map_get(&who->cpus, key);
-    }
-    return who->recent[i].cpu;
-}
-
-static int make_room(struct who_cpu *cpu)
-{
-    unsigned room = cpu->room ? cpu->room * 4 : 64;
-    struct who_run *runs = realloc(cpu->runs, room * sizeof *runs);
-
-    if (!runs)
-        return -ENOMEM;
-    cpu->runs = runs;
-    cpu->room = room;
-    return 0;
-}
-
 int sched_who_ran(struct sched_who *who, const struct state_interval *interval)
 {
-    struct who_cpu *cpu = get_cpu(who, interval->origin, interval->id);
-    struct who_run run = {.begin = interval->begin, .end = interval->end, .by = interval->by};
-
-    switch (interval->state) {
-    case STATE_IDLE: run.by = WHO_IDLE; break;
-    case STATE_INTERRUPT: run.by = WHO_INTERRUPT; break;
-    case STATE_RUNNING: break;
-    default: return 0;
-    }
-    if (!cpu)
-        cpu = add_cpu(who, cpu_key(interval->origin, interval->id));
-    if (!cpu)
-        return -ENOMEM;
-    /* It grows while nothing has gone round. */
-    if (cpu->n == cpu->room && cpu->room < WHO_RUNS && make_room(cpu) < 0)
-        return -ENOMEM;
-    run.ran = cpu->ran;
-    cpu->ran = ticks_sum(cpu->ran, ticks_between(run.begin, run.end));
-    cpu->runs[cpu->n++ & (cpu->room - 1)] = run;
-    return 0;
+    who->cpus.max = WHO_RUNS;
+    return cpu_runs_put(&who->cpus, interval);
 }
 
 /* ---- pairs ---- */
@@ -206,72 +121,29 @@ static inline int add(struct sched_who *who, struct who_victim *victim, int32_t 
 
 /* ---- waits ---- */
 
-static inline struct who_run *run_at(const struct who_cpu *cpu, uint64_t number)
-{
-    return &cpu->runs[number & (cpu->room - 1)];
-}
-
-/* Moves the cursor of CPU to the first run that does not begin before END. Waits end one after the other, and thousands
- * of runs before the newest one (states.h, T3). */
-static uint64_t seek(struct who_cpu *cpu, uint64_t oldest, int64_t end)
-{
-    uint64_t i = MAX(cpu->cursor, oldest);
-
-    while (i < cpu->n && run_at(cpu, i)->begin < end)
-        i++;
-    while (i > oldest && run_at(cpu, i - 1)->begin >= end)
-        i--;
-    return cpu->cursor = i;
-}
-
 /* Finds out whose the runs before number UNTIL are. What they are called is known by now: intervals of threads come in the
  * order of their ends. */
-static void judge(const struct sched_who *who, struct who_cpu *cpu, const struct origin *origin,
-                  uint64_t oldest, uint64_t until)
+static void judge(const struct sched_who *who, struct cpu_log *cpu, uint64_t until)
 {
-    for (uint64_t i = MAX(cpu->judged, oldest); i < until; i++) {
-        struct who_run *run = run_at(cpu, i);
+    for (uint64_t i = MAX(cpu->judged, cpu->first); i < until; i++) {
+        struct cpu_run *run = cpu_log_at(cpu, i);
 
         run->own = cpu->own;
-        run->is_own = run->by > 0 && who->is_own(who->arg, origin, run->by);
+        run->is_own = run->by > 0 && who->is_own(who->arg, cpu->origin, run->by);
         if (run->is_own)
             cpu->own = ticks_sum(cpu->own, ticks_between(run->begin, run->end));
     }
     cpu->judged = MAX(cpu->judged, until);
 }
 
-/* The first run, from OLDEST on and before number UNTIL, that ends after BEGIN; UNTIL: none does. Most waits are short. */
-static uint64_t find_first(const struct who_cpu *cpu, uint64_t oldest, uint64_t until,
-                           int64_t begin)
-{
-    uint64_t low = oldest, high = until;
-
-    for (uint64_t step = 1; high - low > step; step *= 2) {
-        if (run_at(cpu, high - step)->end <= begin) {
-            low = high - step + 1;
-            break;
-        }
-        high -= step;
-    }
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (run_at(cpu, middle)->end <= begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* VICTIM waited for a CPU while it did runs number FIRST to before UNTIL. */
-static void add_times(struct who_victim *victim, const struct who_cpu *cpu, uint64_t first,
+static void add_times(struct who_victim *victim, const struct cpu_log *cpu, uint64_t first,
                       uint64_t until, int64_t begin, int64_t end)
 {
     int64_t waited = ticks_between(begin, end), ran = 0, own = 0;
 
     if (first < until) {
-        const struct who_run *one = run_at(cpu, first), *last = run_at(cpu, until - 1);
+        const struct cpu_run *one = cpu_log_at(cpu, first), *last = cpu_log_at(cpu, until - 1);
         int64_t before = one->begin < begin ? ticks_between(one->begin, begin) : 0;
         int64_t after = last->end > end ? ticks_between(end, last->end) : 0;
         int64_t length = ticks_between(last->begin, last->end);
@@ -285,54 +157,45 @@ static void add_times(struct who_victim *victim, const struct who_cpu *cpu, uint
     victim->unknown = ticks_sum(victim->unknown, waited - ran);
 }
 
-/* The same, by what ran. */
-static int add_pairs(struct sched_who *who, struct who_victim *victim, const struct who_cpu *cpu,
-                     uint64_t first, uint64_t until, int64_t begin, int64_t end)
+struct adding {
+    struct sched_who *who;
+    struct who_victim *victim;
+};
+
+static int add_pair_time(void *arg, int32_t by, int64_t ticks)
 {
-    int64_t rest = ticks_between(begin, end);
+    const struct adding *adding = arg;
 
-    for (uint64_t i = until; i > first; i--) {
-        const struct who_run *run = run_at(cpu, i - 1);
-        int64_t time = ticks_between(MAX(run->begin, begin), MIN(run->end, end));
-
-        if (time <= 0)
-            continue;
-        rest -= time;
-        if (add(who, victim, run->by, time) < 0)
-            return -ENOMEM;
-    }
-    return rest > 0 ? add(who, victim, WHO_UNKNOWN, rest) : 0;
+    return add(adding->who, adding->victim, by, ticks);
 }
 
 /* VICTIM waited for CPU. */
 static int look_back(struct sched_who *who, struct who_victim *victim, const struct origin *origin,
-                     int32_t cpu, int64_t begin, int64_t end)
+                     const struct cpu_wait *wait)
 {
-    struct who_cpu *log = cpu >= 0 ? get_cpu(who, origin, cpu) : NULL;
-    uint64_t oldest = log && log->n > log->room ? log->n - log->room : 0;
-    uint64_t until = log ? seek(log, oldest, end) : 0;
-    uint64_t first = log ? find_first(log, oldest, until, begin) : 0;
+    struct cpu_log *log = cpu_runs_find(&who->cpus, origin, wait->cpu);
+    uint64_t first = 0, until = 0;
 
-    if (end <= begin)
-        return 0;
-    if (log)
-        judge(who, log, origin, oldest, until);
-    add_times(victim, log, first, until, begin, end);
-    return who->has_pairs ? add_pairs(who, victim, log, first, until, begin, end) : 0;
+    if (log) {
+        cpu_log_range(log, wait->begin, wait->end, &first, &until);
+        judge(who, log, until);
+    }
+    add_times(victim, log, first, until, wait->begin, wait->end);
+    return who->has_pairs ? cpu_log_foreach(log, wait->begin, wait->end, add_pair_time,
+                                            &(struct adding){who, victim})
+                          : 0;
 }
 
 int sched_who_waited(struct sched_who *who, struct who_victim *victim,
                      const struct state_interval *interval)
 {
-    int64_t begin = interval->begin;
+    struct cpu_wait waits[2];
+    unsigned n = cpu_waits(interval->begin, interval->end, interval->moved_from, interval->moved_at,
+                           interval->cpu, waits);
     int r = 0;
 
     who->n_waits++;
-    if (interval->moved_from != CPU_UNKNOWN && interval->moved_at > begin) {
-        r = look_back(who, victim, interval->origin, interval->moved_from, begin,
-                      MIN(interval->moved_at, interval->end));
-        begin = MIN(interval->moved_at, interval->end);
-    }
-    return r < 0 ? r
-                 : look_back(who, victim, interval->origin, interval->cpu, begin, interval->end);
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        r = look_back(who, victim, interval->origin, &waits[i]);
+    return r;
 }

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Who ran on a CPU while something waited for it: how much of that Strata's own threads ran (event/own_threads.h), and by
- * whom, if that is asked for. What each CPU ran is kept for WHO_RUNS runs; what is older is unknown.
+/* Who ran on a CPU while something waited for it (states/cpu_runs.h), added up: how much of that Strata's own threads ran
+ * (event/own_threads.h), and by whom, if that is asked for. What each CPU ran is kept for WHO_RUNS runs; what is older is unknown.
  *
  * The first of these is the difference of two sums, however many runs there were in a wait: pairs look at each. */
 
-#include "analysis/states/states.h"
+#include "analysis/states/cpu_runs.h"
 
 #define WHO_RUNS 16384 /* of a CPU */
 #define WHO_PAIRS_MAX 65536
 
-/* What ran, if not a thread or a vCPU. */
-enum {
-    WHO_IDLE = -1,
-    WHO_INTERRUPT = -2,
-    WHO_UNKNOWN = -3, /* events were lost or are missing, or it is too long ago */
-    WHO_OTHERS = -4,  /* there are too many pairs */
-};
+#define WHO_OTHERS (RUN_UNKNOWN - 1) /* what ran, if there are too many pairs */
 
 /* A victim waited while BY ran. */
 struct who_pair {
@@ -45,22 +39,15 @@ struct who_entry {
     uint32_t pair;
 };
 
-struct who_cpu;
-
 /* Whether thread BY of ORIGIN is Strata's own, as far as is known when a wait is over. */
 typedef bool who_is_own_fn(void *arg, const struct origin *origin, int32_t by);
 
-#define WHO_RECENT 16
 struct sched_who {
     who_is_own_fn *is_own;
     void *arg;
-    bool has_pairs;  /* they are asked for */
-    struct map cpus; /* by origin and CPU */
-    struct {
-        uint64_t key;
-        struct who_cpu *cpu; /* NULL: none */
-    } recent[WHO_RECENT];    /* by CPU */
-    struct who_entry *list;  /* all pairs, as they came */
+    bool has_pairs; /* they are asked for */
+    struct cpu_runs cpus;
+    struct who_entry *list; /* all pairs, as they came */
     unsigned n, room;
     struct who_victim others; /* has one pair, WHO_OTHERS, once there are too many */
     uint64_t n_waits;

@@ -128,16 +128,17 @@ class Paths:
 
     def wait(self, kernel, pid, state, begin, end):
         moves = [e for e in kernel.moves.get(pid, []) if state.begin < e.time < (state.end or 1 << 62)]
-        if len(moves) > 1:
-            return [Segment(begin, end, kernel.layer, kernel.name(pid), "waits for a CPU", None)]
-        cpu = moves[0].values["orig_cpu"] if moves else state.cpu
+        cpu = moves[0].values["orig_cpu"] if len(moves) == 1 else None if moves else state.cpu
         parts = [(begin, end, cpu)]
         if moves:
-            middle = min(max(moves[0].time, begin), end)
-            parts = [(begin, middle, cpu), (middle, end, moves[0].values["dest_cpu"])]
+            middle = min(max(moves[-1].time, begin), end)
+            parts = [(begin, middle, cpu), (middle, end, moves[-1].values["dest_cpu"])]
         made = []
         for since, until, cpu in parts:
-            made += self.wait_for(kernel, pid, cpu, since, until)
+            if cpu is None:
+                made.append(Segment(since, until, kernel.layer, kernel.name(pid), "waits for a CPU", None))
+            else:
+                made += self.wait_for(kernel, pid, cpu, since, until)
         return made
 
     def wait_for(self, kernel, pid, cpu, begin, end):

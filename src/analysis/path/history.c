@@ -11,16 +11,16 @@
 #include "event/clock_error.h"
 
 #define ALL_VCPUS "ALL CPUs/TCG" /* as QEMU calls a thread that emulates all vCPUs */
-static uint64_t log_key(const struct origin *origin, enum state_subject of, int32_t id)
+static uint64_t log_key(const struct origin *origin, int32_t pid)
 {
-    return (uint64_t)origin->number << 34 | (uint64_t)of << 32 | (uint32_t)id;
+    return (uint64_t)origin->number << 32 | (uint32_t)pid;
 }
 
 /* ---- states ---- */
 
 static struct history_log *get_log(struct history *history, const struct state_interval *interval)
 {
-    uint64_t key = log_key(interval->origin, (enum state_subject)interval->of, interval->id);
+    uint64_t key = log_key(interval->origin, interval->id);
     struct history_log *log = map_get(&history->logs, key);
 
     if (likely(log != NULL))
@@ -32,7 +32,6 @@ static struct history_log *get_log(struct history *history, const struct state_i
     }
     log->origin = interval->origin;
     log->id = interval->id;
-    log->of = interval->of;
     return log;
 }
 
@@ -94,6 +93,8 @@ static int keep_state(struct history *history, const struct state_interval *inte
     if (interval->of == STATE_SUBJECT_THREAD && origin->number < history->n_clocks)
         history->clocks[origin->number].given_until =
             MAX(history->clocks[origin->number].given_until, interval->end);
+    if (interval->of == STATE_SUBJECT_CPU)
+        return cpu_runs_put(&history->cpus, interval);
     if (interval->state != STATE_UNKNOWN && interval->end > interval->begin) {
         log = get_log(history, interval);
         if (!log || (log->n == log->room && make_room(log) < 0))
@@ -110,9 +111,7 @@ static int keep_state(struct history *history, const struct state_interval *inte
             .end_seen = interval->end_seen};
         history->n_states++;
     }
-    return history->put_state && interval->of == STATE_SUBJECT_THREAD
-               ? history->put_state(history->arg, interval)
-               : 0;
+    return history->put_state ? history->put_state(history->arg, interval) : 0;
 }
 
 static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)
@@ -126,9 +125,9 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
 }
 
 const struct history_log *history_find(const struct history *history, const struct origin *origin,
-                                       enum state_subject of, int32_t id)
+                                       int32_t pid)
 {
-    return map_get(&history->logs, log_key(origin, of, id));
+    return map_get(&history->logs, log_key(origin, pid));
 }
 
 unsigned history_first(const struct history_log *log, int64_t time)
@@ -334,7 +333,7 @@ int history_finish(struct history *history)
 
 static unsigned get_most(const struct history *history)
 {
-    return MAX(MAX(history->n_states, history->wakes.n), history->guest_times.n);
+    return MAX(MAX(history->n_states + history->cpus.n, history->wakes.n), history->guest_times.n);
 }
 
 bool history_is_crowded(const struct history *history)
@@ -362,7 +361,7 @@ int64_t history_next_drop(const struct history *history)
 {
     bool is_full = get_most(history) >= HISTORY_LATE * history->max ||
                    history->n_requests >= HISTORY_REQUESTS_MAX;
-    int64_t oldest = INT64_MAX, newest = history->newest, until;
+    int64_t oldest = cpu_runs_oldest(&history->cpus), newest = history->newest, until;
     size_t iter = 0;
     uint64_t key;
     void *value;
@@ -415,6 +414,7 @@ void history_drop_oldest(struct history *history, int64_t until)
 
     while (map_next(&history->logs, &iter, &key, &value))
         drop_states(history, value, until);
+    cpu_runs_drop(&history->cpus, until);
     guest_times_drop(&history->guest_times, until);
     wakes_drop(&history->wakes, until);
     while (n < history->n_requests && request_end(&history->requests[n]) <= until)
@@ -440,6 +440,7 @@ void history_done(struct history *history)
         free(((struct history_log *)value)->states);
         free(value);
     }
+    cpu_runs_done(&history->cpus);
     wakes_done(&history->wakes);
     map_done(&history->logs);
     free(history->requests);

@@ -14,14 +14,14 @@
 #include "analysis/path/guest_times.h"
 #include "analysis/path/wakes.h"
 #include "analysis/requests/io_tracker.h"
-#include "analysis/states/states.h"
+#include "analysis/states/cpu_runs.h"
 #include "base/map.h"
 
 #define HISTORY_MAX (96u * 1024) /* states of 56 bytes, and wake-ups of 40 */
 #define HISTORY_LATE 4u
 #define HISTORY_REQUESTS_MAX 8192u
 
-/* What a thread or a CPU did. */
+/* What a thread did. */
 struct history_state {
     int64_t begin, end;
     int64_t moved_at; /* as in struct state_interval */
@@ -30,11 +30,10 @@ struct history_state {
     bool begin_seen, end_seen;
 };
 
-/* The states of a thread or a CPU, in the order of time; they do not overlap. */
+/* The states of a thread, in the order of time; they do not overlap. */
 struct history_log {
     const struct origin *origin;
     int32_t id;
-    uint8_t of; /* enum state_subject */
     struct history_state *states;
     unsigned n, room;
 };
@@ -62,7 +61,8 @@ struct history_clock {
 
 struct history {
     struct states states;
-    struct map logs; /* by source and thread or CPU */
+    struct map logs; /* by source and thread */
+    struct cpu_runs cpus;
     struct guest_times guest_times;
     struct wakes wakes;
     struct history_request *requests; /* by their ends, once history_sort() was called */
@@ -74,7 +74,8 @@ struct history {
     unsigned n_clocks;
     const struct origin *host; /* the only host's kernel */
     bool has_hosts;            /* there are several */
-    unsigned n_states, max;
+    unsigned n_states;         /* of threads */
+    unsigned max;              /* of these and of runs of CPUs */
     unsigned limit;     /* is crowded from then on; `max` unless a kernel's states come late */
     int64_t gone_until; /* INT64_MIN: nothing was dropped */
     int64_t newest;     /* the end of the last state */
@@ -105,7 +106,15 @@ void history_drop_oldest(struct history *history, int64_t until);
 
 /* NULL: there is nothing of it. */
 const struct history_log *history_find(const struct history *history, const struct origin *origin,
-                                       enum state_subject of, int32_t id);
+                                       int32_t pid);
+/* What CPU did; NULL: there is nothing of it, or it is below 0. */
+static inline struct cpu_log *history_cpu(const struct history *history,
+                                          const struct origin *origin, int32_t cpu)
+{
+    /* It remembers where it was looked for last. */
+    return cpu_runs_find((struct cpu_runs *)(uintptr_t)&history->cpus, origin, cpu);
+}
+
 /* The first state of LOG that ends after TIME; log->n: none does. */
 unsigned history_first(const struct history_log *log, int64_t time);
 

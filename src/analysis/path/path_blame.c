@@ -92,10 +92,10 @@ void path_put_cause(const struct path_segment *segment, const struct path_behind
                     bool with_pid, struct text *text)
 {
     if (behind) {
-        text_put_str(text, behind->by == PATH_BEHIND_UNKNOWN     ? "? what ran is not known"
-                           : behind->by == PATH_BEHIND_IDLE      ? "idle CPU"
-                           : behind->by == PATH_BEHIND_INTERRUPT ? "behind interrupts"
-                                                                 : "behind ");
+        text_put_str(text, behind->by == RUN_UNKNOWN     ? "? what ran is not known"
+                           : behind->by == RUN_IDLE      ? "idle CPU"
+                           : behind->by == RUN_INTERRUPT ? "behind interrupts"
+                                                         : "behind ");
         if (behind->by >= 0)
             put_thread(segment->origin, behind->by, with_pid, text);
         return;

@@ -93,7 +93,7 @@ static void put_segment(const struct path_chain *chain, const struct path_segmen
     for (unsigned i = 0; i < segment->n_behind; i++) {
         const struct path_behind *behind = &chain->behind[segment->first_behind + i];
 
-        if (i > 0 && behind->ticks < duration / 10 && behind->by != PATH_BEHIND_UNKNOWN)
+        if (i > 0 && behind->ticks < duration / 10 && behind->by != RUN_UNKNOWN)
             continue;
         text_put_str(text, i == 0 ? ", " : "; ");
         path_put_cause(segment, behind, true, text);

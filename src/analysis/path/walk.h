@@ -49,13 +49,7 @@ enum path_reason {
     PATH_TOO_DEEP,
 };
 
-/* Who ran on a CPU while a thread waited for it: a thread, or one of … */
-enum {
-    PATH_BEHIND_IDLE = -1,
-    PATH_BEHIND_INTERRUPT = -2,
-    PATH_BEHIND_UNKNOWN = -3,
-};
-
+/* BY ran on a CPU while a thread waited for it: a thread, or RUN_IDLE, RUN_INTERRUPT, RUN_UNKNOWN. */
 struct path_behind {
     int32_t by;
     int64_t ticks;

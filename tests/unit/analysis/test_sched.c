@@ -57,7 +57,7 @@ static void expect_sums(const struct who_victim *victim)
 
         waited += pair->sum;
         own += pair->by > 0 && pair->by % 2 ? pair->sum : 0;
-        unknown += pair->by == WHO_UNKNOWN ? pair->sum : 0;
+        unknown += pair->by == RUN_UNKNOWN ? pair->sum : 0;
     }
     assert_int_equal(victim->waited, waited);
     assert_int_equal(victim->own, own);
@@ -104,9 +104,9 @@ static void test_who(void **state)
     ran(&who, 1, STATE_RUNNING, 0, 300, 5);
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
     expect(&who, 3, 1, 15, 15);
-    expect(&who, WHO_INTERRUPT, 1, 5, 5);
-    expect(&who, WHO_UNKNOWN, 1, 10, 10);
-    expect(&who, WHO_IDLE, 1, 20, 20);
+    expect(&who, RUN_INTERRUPT, 1, 5, 5);
+    expect(&who, RUN_UNKNOWN, 1, 10, 10);
+    expect(&who, RUN_IDLE, 1, 20, 20);
     expect(&who, 4, 1, 50, 50);
     expect(&who, 5, 0, 0, 0);
     /* It waits for CPU 1 at first. */
@@ -118,7 +118,7 @@ static void test_who(void **state)
     /* And for that it is not known. */
     wait.moved_from = STATE_MOVED_OFTEN;
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
-    expect(&who, WHO_UNKNOWN, 2, 100, 90);
+    expect(&who, RUN_UNKNOWN, 2, 100, 90);
     expect_sums(&victim);
     who_victim_done(&victim);
     sched_who_done(&who);
@@ -137,7 +137,7 @@ static void test_who_long_ago(void **state)
         ran(&who, 0, STATE_RUNNING, i, i + 1, (int)(i % 2));
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
     expect(&who, 0, 1, WHO_RUNS / 2, WHO_RUNS / 2);
-    expect(&who, WHO_UNKNOWN, 1, n - WHO_RUNS, n - WHO_RUNS);
+    expect(&who, RUN_UNKNOWN, 1, n - WHO_RUNS, n - WHO_RUNS);
     expect_sums(&victim);
     who_victim_done(&victim);
     sched_who_done(&who);
