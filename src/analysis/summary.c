@@ -189,6 +189,8 @@ int summary_init(struct summary *summary, const struct analysis_settings *settin
     if (r >= 0)
         r = exits_init(&summary->exits, settings, &exits_settings, catalogue);
     if (r >= 0)
+        r = path_init(&summary->path, settings, PATH_OF_REQUESTS, NULL, 0, catalogue);
+    if (r >= 0)
         r = io_init(&summary->io, settings);
     if (r >= 0)
         r = irq_init(&summary->irq, settings, catalogue);
@@ -197,6 +199,7 @@ int summary_init(struct summary *summary, const struct analysis_settings *settin
     if (r < 0)
         return r;
     summary->parts[SUMMARY_EXITS] = &summary->exits.analysis;
+    summary->parts[SUMMARY_PATH] = &summary->path.analysis;
     summary->parts[SUMMARY_IO] = &summary->io.analysis;
     summary->parts[SUMMARY_IRQ] = &summary->irq.analysis;
     summary->parts[SUMMARY_LATENCY] = &summary->latency.analysis;
@@ -215,6 +218,7 @@ void summary_done(struct summary *summary)
     latency_done(&summary->latency);
     irq_done(&summary->irq);
     io_done(&summary->io);
+    path_done(&summary->path);
     exits_done(&summary->exits);
     for (unsigned i = 0; i < ARRAY_SIZE(summary->sched); i++)
         sched_done(&summary->sched[i]);

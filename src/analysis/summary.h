@@ -8,6 +8,7 @@
 #include "analysis/io.h"
 #include "analysis/irq.h"
 #include "analysis/latency.h"
+#include "analysis/path/path.h"
 #include "analysis/rates.h"
 #include "analysis/sched.h"
 
@@ -17,6 +18,7 @@ enum summary_part {
     SUMMARY_DOMAINS,
     SUMMARY_TASKS,
     SUMMARY_EXITS,
+    SUMMARY_PATH,
     SUMMARY_IO,
     SUMMARY_IRQ,
     SUMMARY_LATENCY,
@@ -39,6 +41,7 @@ struct summary {
     struct coverage coverage;
     struct sched sched[SUMMARY_TASKS + 1];
     struct exits exits;
+    struct path path; /* of requests */
     struct io io;
     struct irq irq;
     struct latency latency;

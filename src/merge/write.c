@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the trace directory of all sources. Copies their bytes unchanged. */
+/* Writes the trace directory of all sources, whose bytes are copied unchanged. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #include "tracedir/tracefs_copy.h"
 
 #define PAIRS_NAME "clock-pairs"
-/* A source has far fewer other files with such names. */
+/* A source has far fewer files beside them that could be called so. */
 #define PAIRS_PLACES_MAX 1000
 
 struct dir {
     struct merge *merge;
-    const char *path; /* of the temporary directory */
+    const char *path; /* the temporary one */
 };
 
 /* "DIR/NAME" in the arena, or NULL. */
@@ -63,7 +63,8 @@ static int copy_to(struct dir *directory, const char *from, const char *source, 
     return copy_file(from, to, &options, &directory->merge->error);
 }
 
-/* Copies a file that declares events under its own name, with a number appended if the name is taken. */
+/* Copies a file that declares events under its own name, or with a number appended if the name is
+ * taken. */
 static int copy_events_file(struct dir *directory, const char *from,
                             const struct merge_source *source, bool follow,
                             struct manifest_source *out, const char **events)
@@ -78,7 +79,7 @@ static int copy_events_file(struct dir *directory, const char *from,
     return copy_to(directory, from, source->name, name, follow, &events[out->n_events++]);
 }
 
-/* Copies the files that declare events: from the source's directory, of --trace-events, or the installed ones. */
+/* The files that declare events: of the directory that it comes from, those of --trace-events, or those installed. */
 static int copy_events(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
@@ -111,7 +112,7 @@ static int copy_events(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* Copies the pages, and what decodes them, whatever format contains them. */
+/* Copies the pages and what decodes them, whichever format contains them. */
 static int copy_ftrace(struct dir *directory, const struct merge_source *source, const char *to)
 {
     const struct trace_options *open = &directory->merge->config->open;
@@ -214,8 +215,7 @@ static int copy_recorded(struct dir *directory, const struct merge_source *sourc
     return copy_whole_dir(directory, from, source, &options, out);
 }
 
-/* Returns where the file at PATH of the recorded source is in the result, in the arena. NULL if it was not copied
- * unchanged, or if out of memory. */
+/* Where the file at PATH of the recorded source is in the result, in the arena; NULL: not as it was, or out of memory. */
 static const char *path_in_result(struct merge *merge, const struct manifest_source *recorded,
                                   const struct manifest_source *out, const char *path)
 {
@@ -228,9 +228,8 @@ static const char *path_in_result(struct merge *merge, const struct manifest_sou
                : NULL;
 }
 
-/* Returns a path for SOURCE's file of pairs that none of its other files has: "guest/clock-pairs", or with a number
- * appended. *RET_IS_COPIED: its own pairs are there already, copied with the trace's directory. NULL if out of memory
- * or if there is none. */
+/* A place for SOURCE's file of pairs that has no other file of it: "guest/clock-pairs", or with a number appended. *RET_IS_COPIED:
+ * its own pairs are there, copied with the directory that has the trace. NULL: out of memory, or there is none. */
 static const char *pairs_place(struct dir *directory, const struct merge_source *source,
                                const struct manifest_source *out, bool *ret_is_copied)
 {
@@ -260,7 +259,7 @@ static const char *pairs_place(struct dir *directory, const struct merge_source 
     return NULL;
 }
 
-/* Writes the file that relates SOURCE to the timeline. */
+/* The file that relates SOURCE to the timeline. */
 static int write_pairs(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
@@ -277,7 +276,7 @@ static int write_pairs(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* Copies the pairs of the source's directory unchanged, if they suffice. */
+/* Copies the pairs of its own directory unchanged, if they suffice. */
 static int copy_pairs(struct dir *directory, const struct merge_source *source,
                       struct manifest_source *out)
 {
@@ -298,7 +297,7 @@ static int copy_pairs(struct dir *directory, const struct merge_source *source,
                  : copy_to(directory, from, source->name, base_of(path), false, &out->clock.pairs);
 }
 
-/* Sets how its clock relates to the timeline. */
+/* How its clock relates to the timeline. */
 static int put_clock(struct dir *directory, const struct merge_source *source,
                      struct manifest_source *out)
 {
@@ -343,7 +342,8 @@ static int put_xen(struct dir *directory, const struct merge_source *source,
     return 0;
 }
 
-/* The moments of a recording are times of its own host's clock, so they are left out on another timeline. */
+/* The moments of a recording are times of its own host's clock, so they are left out on another
+ * timeline. */
 static void put_moments(const struct merge *merge, const struct merge_source *source,
                         struct manifest_source *out)
 {
@@ -366,8 +366,7 @@ static struct manifest_file *find_file(struct manifest_file *files, unsigned n, 
     return NULL;
 }
 
-/* True if files of SOURCE may have been cut and their recorder stated no lengths. Then the copy must not state lengths
- * either. */
+/* Whether files of SOURCE may have been cut, and their recorder stated no lengths: nor may the copy then. */
 static bool lacks_lengths(const struct merge_source *source)
 {
     const struct catalogue *catalogue = &source->trace->catalogue;
@@ -380,7 +379,7 @@ static bool lacks_lengths(const struct merge_source *source)
     return false;
 }
 
-/* Files of OUT that were cut before keep the lengths that their recorder stated. The pairs of the clock may be new. */
+/* The files of OUT that were cut before have the lengths that the recorder wrote; the pairs of its clock may be made anew. */
 static int keep_lengths(struct dir *directory, const struct merge_source *source,
                         struct manifest_source *out)
 {
@@ -479,7 +478,7 @@ static int fill(struct dir *directory)
     return r;
 }
 
-/* Replaces the temporary directory's name in messages by the name that the user gave. */
+/* Messages name the directory as the user did, not the temporary one. */
 static void name_as_given(struct error *error, const char *temp_path, const char *given)
 {
     size_t len = strlen(temp_path), given_len = strlen(given);

@@ -12,7 +12,7 @@ struct query_printing {
     struct text *out;
     enum table_format format;
     bool spreadsheet; /* as in struct table_form */
-    /* Called before the first rows. May be NULL. */
+    /* Before the first rows; NULL: nothing. */
     void (*begin)(void *arg);
     void *arg;
 };

@@ -57,7 +57,7 @@ void finding_put_column(const struct result *result, const struct result_row *ro
     finding_put_time(result, finding_number_or_0(result, row, column), text);
 }
 
-/* The share of ROW's time that is unknown; if rows do not state it, the share that its sources lost. */
+/* The part of the time of ROW that is unknown; where rows do not say so, what its sources lost. */
 static double get_unknown(const struct result *result, const struct result_row *row)
 {
     double unknown = finding_number(result, row, "unknown_share");
@@ -100,6 +100,7 @@ void finder_add(struct finder *finder, const struct result *result, const struct
             .unknown = unknown,
             .error_ns = number >= 0 ? finding_number_or_0(result, row, "error") : 0,
             .weight = weight,
+            .is_of_trace = finder->is_of_trace,
             .is_of_all = finder->is_of_all,
         };
         if (finding->text && finding->command)
@@ -108,5 +109,5 @@ void finder_add(struct finder *finder, const struct result *result, const struct
             findings->error = -ENOMEM;
     }
     finder->text.next = finder->text.start;
-    finder->is_of_all = false;
+    finder->is_of_trace = finder->is_of_all = false;
 }

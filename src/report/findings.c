@@ -8,31 +8,27 @@
 #include <string.h>
 
 #include "analysis/exit_reasons.h"
-#include "analysis/io.h"
 #include "base/macro.h"
 #include "base/printable.h"
 #include "event/late_text.h"
 #include "report/finding_builder.h"
+#include "report/findings_requests.h"
 #include "report/print_result.h"
 #include "tracedir/manifest.h"
 
-/* Something stands out from this share of time on. A CPU is busy from this load on. */
-#define SHARE_MIN 0.05
+/* How full a CPU that is busy is. */
 #define BUSY_MIN 0.9
-/* A standstill of the machine is reported from this share of time on. */
+/* From what share of time on it is told that the machine stood still. */
 #define STANDSTILL_MIN 0.001
-/* Share of switches that are followed by another thread than they name. */
+/* A share of switches that are followed by other threads than they name. */
 #define CONTRADICTED_MIN 0.01
-/* Spans needed for a 99th percentile, and its least ratio to the median for a tail. */
+/* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
 #define TAIL_SPANS_MIN 100
 #define TAIL_RATIO_MIN 5
 #define TAIL_NS_MIN 1e6
-/* A stage that has most of the time of requests: its least share, and how many requests. */
-#define STAGE_PART_MIN 0.4
-#define STAGE_REQUESTS_MIN 10
-/* The longest of all requests, however many there are. */
-#define SLOWEST_RATIO_MIN 20
-#define SLOWEST_NS_MIN 1e7
+#define SPANS_MIN 10
+/* The weight of what is told below all that costs time. */
+#define REMARK (FINDING_SHARE_MIN / 2)
 #define COMMAND_SIZE 96
 
 /* ---- what the trace lacks ---- */
@@ -44,6 +40,7 @@ static void find_losses(struct finder *finder)
     if (!losses_any(&result->coverage->losses))
         return;
     print_losses(result, &finder->text);
+    finder->is_of_trace = true;
     finder_add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");
 }
 
@@ -55,6 +52,7 @@ static void find_late_events(struct finder *finder)
     if (n == 0)
         return;
     text_put_str(&finder->text, late_text(buf, n));
+    finder->is_of_trace = true;
     finder_add(finder, NULL, NULL, NULL, 2.5, "info");
 }
 
@@ -66,6 +64,7 @@ static void find_wrong_clocks(struct finder *finder, const struct trace_clocks *
         text_printf(&finder->text,
                     "the clock of %s is wrong, by how much is not known: ", clocks->rows[i].source);
         trace_clock_put_violations(&clocks->rows[i], &finder->text);
+        finder->is_of_trace = true;
         finder_add(finder, NULL, NULL, NULL, 2.8, "info");
     }
 }
@@ -84,12 +83,13 @@ static void find_contradictions(struct finder *finder)
                 found->n, found->n_checked,
                 found->n == 1 ? "is followed by another thread than it names"
                               : "are followed by other threads than they name");
+    finder->is_of_trace = true;
     finder_add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
 }
 
 /* ---- machines that stood still ---- */
 
-/* The machine of SOURCE was WHAT for NS, known to DECIMALS of a second. */
+/* The machine of SOURCE was WHAT for NS; DECIMALS of a second are known. */
 static void find_standstill(struct finder *finder, const struct manifest_source *source,
                             bool is_snapshot, uint64_t ns, const char *what, int decimals)
 {
@@ -107,7 +107,7 @@ static void find_standstill(struct finder *finder, const struct manifest_source 
         text_printf(&finder->text, ", %.1f%% of the recording%s", share * 100,
                     is_snapshot ? " up to the snapshot" : "");
     text_put_str(&finder->text, ": it did nothing meanwhile");
-    finder_add(finder, NULL, NULL, NULL, share >= SHARE_MIN ? 3 + share : share, "info");
+    finder_add(finder, NULL, NULL, NULL, share >= FINDING_SHARE_MIN ? 3 + share : share, "info");
 }
 
 static void find_standstills(struct finder *finder, const struct trace *trace)
@@ -127,7 +127,7 @@ static void find_standstills(struct finder *finder, const struct trace *trace)
 
 /* ---- CPUs ---- */
 
-/* States for which part of the waits of ROW it is unknown who ran. */
+/* For which part of the waits of ROW it is not known who ran. */
 static void put_unknown_waits(const struct result_row *row, struct text *text)
 {
     if (row->own_unknown >= 0.005)
@@ -138,14 +138,14 @@ static void put_unknown_waits(const struct result_row *row, struct text *text)
 
 static void put_recorder_part(const struct result_row *row, struct text *text)
 {
-    if (row->own_part < SHARE_MIN)
+    if (row->own_part < FINDING_SHARE_MIN)
         return;
     text_printf(text, "; for %.0f%% of its waits, Strata's own threads ran (the cost of recording)",
                 row->own_part * 100);
     put_unknown_waits(row, text);
 }
 
-/* Returns true if a vCPU waits. */
+/* Returns whether a vCPU waits. */
 static bool find_waiting_vcpus(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_VCPUS);
@@ -161,8 +161,8 @@ static bool find_waiting_vcpus(struct finder *finder)
         double preempted = finding_number_or_0(result, row, "preempt_n");
         double part = row->own_part;
 
-        any |= share >= SHARE_MIN;
-        if (share * (1 - part) < SHARE_MIN)
+        any |= share >= FINDING_SHARE_MIN;
+        if (share * (1 - part) < FINDING_SHARE_MIN)
             continue;
         text_printf(&finder->text,
                     is_stolen ? "vCPU %s has work and waits for a CPU %.1f%% of the time"
@@ -180,11 +180,12 @@ static bool find_waiting_vcpus(struct finder *finder)
     return any;
 }
 
-/* Finds the CPUs of LAYER that are busy, or idle, nearly all of the time. */
+/* The CPUs of LAYER that are busy nearly all of the time, or that are nearly all idle. */
 static void find_busy_cpus(struct finder *finder, const char *layer)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
     const struct result_row *busiest = NULL;
+    bool of_work = strcmp(layer_name(finder_work_layer(finder)), layer) == 0;
     unsigned n = 0, n_busy = 0;
     double idle = 0, most = 0;
     char command[COMMAND_SIZE];
@@ -216,7 +217,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
                         n_busy, n, layer, BUSY_MIN * 100, finding_key(result, busiest, "cpu"),
                         most * 100);
         snprintf(command, sizeof command, "sched --layer %s", layer);
-        finder_add(finder, result, busiest, "busy_share", most / 2, command);
+        finder_add(finder, result, busiest, "busy_share", of_work ? most / 2 : REMARK, command);
     } else if (n > 0 && idle / n >= BUSY_MIN) {
         text_printf(&finder->text, "the CPUs of the %s are idle %.1f%% of the time", layer,
                     idle / n * 100);
@@ -225,7 +226,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     finder->is_of_all = false;
 }
 
-/* Puts "dd-114 of the guest". vCPUs of Xen have no thread number. */
+/* "dd-114 of the guest"; vCPUs of Xen have no number of a thread. */
 static void put_task(const struct result *result, const struct result_row *row, struct text *text)
 {
     const char *pid = finding_key(result, row, "pid");
@@ -237,7 +238,7 @@ static void put_task(const struct result *result, const struct result_row *row, 
     text_printf(text, " of the %s", finding_key(result, row, "layer"));
 }
 
-/* Makes a command with OPTIONS, for this task alone if it has a number. */
+/* OPTIONS, of this task alone where it has a number. */
 static void make_task_command(const struct result *result, const struct result_row *row,
                               const char *options, char command[COMMAND_SIZE])
 {
@@ -250,26 +251,75 @@ static void make_task_command(const struct result *result, const struct result_r
                  finding_key(result, row, "layer"), pid);
 }
 
-/* Finds the task that waited longest for a CPU, and the task with the longest wake-ups. */
+/* Whether the task of ROW is the work: of the host beside a virtual machine, only threads of its monitor are. */
+static bool is_work(const struct finder *finder, const struct result *result,
+                    const struct result_row *row, enum layer layer)
+{
+    const struct origin *origin = row->origin;
+
+    if (row->is_own || strcmp(finding_key(result, row, "layer"), layer_name(layer)) != 0)
+        return false;
+    return layer != LAYER_HOST || finder_work_layer(finder) == LAYER_HOST || !origin ||
+           !origin->vm_of || origin->vm_of(origin, atoi(finding_key(result, row, "pid")));
+}
+
+/* The layer whose tasks are the work: that of the requests, if it has states; QEMU's threads are the host's tasks. */
+static enum layer find_task_layer(const struct finder *finder)
+{
+    const struct result *result = finder_result(finder, SUMMARY_TASKS);
+    enum layer layer = finder_work_layer(finder);
+
+    for (unsigned i = 0; i < result->n_rows; i++)
+        if (result->rows[i]->has_number &&
+            strcmp(finding_key(result, result->rows[i], "layer"), layer_name(layer)) == 0)
+            return layer;
+    return LAYER_HOST;
+}
+
+/* How much of the time of the work it costs that the task of ROW waits; MOST is the share that the busiest one runs. What hardly runs is
+ * not the work. */
+static double get_cost(const struct result *result, const struct result_row *row, double most)
+{
+    double run = finding_number_or_0(result, row, "run_share");
+    double wait = finding_number_or_0(result, row, "wait_share") * (1 - row->own_part);
+
+    return most > 0 ? wait * MIN(1, 2 * run / most) : 0;
+}
+
+/* The largest share of the time that a task of LAYER runs. */
+static double get_most_run(const struct finder *finder, enum layer layer)
+{
+    const struct result *result = finder_result(finder, SUMMARY_TASKS);
+    double most = 0;
+
+    for (unsigned i = 0; i < result->n_rows; i++)
+        if (is_work(finder, result, result->rows[i], layer))
+            most = MAX(most, finding_number_or_0(result, result->rows[i], "run_share"));
+    return most;
+}
+
+/* The task whose waits for a CPU cost most, and the one with the longest wake-ups. */
 static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
+    enum layer layer = find_task_layer(finder);
     const struct result_row *waits = NULL, *wakes = NULL;
-    double longest = TAIL_NS_MIN, most = SHARE_MIN;
+    double longest = TAIL_NS_MIN, most = FINDING_SHARE_MIN;
+    double most_run = get_most_run(finder, layer);
     unsigned n = 0;
     char command[COMMAND_SIZE];
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
         double waits_share = finding_number_or_0(result, row, "wait_share");
-        double share = waits_share * (1 - row->own_part);
+        double cost = get_cost(result, row, most_run);
         double p99 = finding_number_or_0(result, row, "wake_p99");
 
-        if (row->is_own)
+        if (!is_work(finder, result, row, layer))
             continue;
-        n += waits_share >= SHARE_MIN;
-        if (share >= most) {
-            most = share;
+        n += waits_share >= FINDING_SHARE_MIN;
+        if (cost >= most) {
+            most = cost;
             waits = row;
         }
         if (p99 >= longest && finding_number_or_0(result, row, "wake_n") >= TAIL_SPANS_MIN &&
@@ -282,10 +332,10 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         if (n > 1)
             text_printf(&finder->text,
                         "of %u tasks that wait for a CPU %.0f%% of the time or more, ", n,
-                        SHARE_MIN * 100);
+                        FINDING_SHARE_MIN * 100);
         put_task(result, waits, &finder->text);
         text_printf(&finder->text,
-                    n > 1 ? " waits most, %.1f%%" : " waits for a CPU %.1f%% of the time",
+                    n > 1 ? " costs most: it waits %.1f%%" : " waits for a CPU %.1f%% of the time",
                     finding_number_or_0(result, waits, "wait_share") * 100);
         put_recorder_part(waits, &finder->text);
         make_task_command(result, waits, "sched --who", command);
@@ -301,13 +351,13 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         text_put_literal(&finder->text, " or more for a CPU, at most ");
         finding_put_column(result, wakes, "wake_max", &finder->text);
         make_task_command(result, wakes, "sched --latency --slowest 3", command);
-        finder_add(finder, result, wakes, "wake_p99", 0.05, command);
+        finder_add(finder, result, wakes, "wake_p99", REMARK, command);
     }
 }
 
 /* ---- the cost of recording ---- */
 
-/* For how many CPUs of LAYER it is unknown what they run. */
+/* How much of the CPUs of LAYER it is not known what they run; in CPUs. */
 static double get_unknown_cpus(const struct finder *finder, const char *layer)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
@@ -319,8 +369,8 @@ static double get_unknown_cpus(const struct finder *finder, const char *layer)
     return unknown;
 }
 
-/* How many CPUs of LAYER Strata's own threads use, including threads of other recordings, which have the same names.
- * *RET_UNKNOWN: how much they may use in addition. */
+/* How much of a CPU of LAYER Strata's own threads use, also those of other recordings: they have the same names.
+ * *RET_UNKNOWN: and may use besides. */
 static double get_own_run(const struct finder *finder, const char *layer, double *ret_unknown)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -339,7 +389,7 @@ static double get_own_run(const struct finder *finder, const char *layer, double
     return run;
 }
 
-/* Finds the row of PART that waits longest behind Strata's own threads, or NULL. *RET_SHARE: of the time. */
+/* The row of PART that waits longest behind Strata's own threads; NULL: none does. *RET_SHARE: of the time. */
 static const struct result_row *find_behind_own(const struct finder *finder, enum summary_part part,
                                                 const char *layer, double *ret_share)
 {
@@ -351,8 +401,9 @@ static const struct result_row *find_behind_own(const struct finder *finder, enu
         const struct result_row *row = result->rows[i];
         double share = finding_number_or_0(result, row, "wait_share") * row->own_part;
 
-        if (!row->is_own && share > *ret_share &&
-            strcmp(finding_key(result, row, "layer"), layer) == 0) {
+        if (share > *ret_share && strcmp(finding_key(result, row, "layer"), layer) == 0 &&
+            (part == SUMMARY_VCPUS ||
+             is_work(finder, result, row, row->origin ? row->origin->layer : LAYER_HOST))) {
             *ret_share = share;
             worst = row;
         }
@@ -369,13 +420,13 @@ static void find_recording(struct finder *finder, const char *layer)
     const struct result *result;
     char command[COMMAND_SIZE] = "sched --who --by vcpu";
 
-    if (share < SHARE_MIN) {
+    if (share < FINDING_SHARE_MIN) {
         part = SUMMARY_TASKS;
         row = find_behind_own(finder, part, layer, &share);
     }
-    if (MAX(run, share) < SHARE_MIN)
+    if (MAX(run, share) < FINDING_SHARE_MIN)
         return;
-    finder->is_of_all = true;
+    finder->is_of_trace = finder->is_of_all = true;
     result = finder_result(finder, part);
     text_printf(
         &finder->text,
@@ -384,7 +435,7 @@ static void find_recording(struct finder *finder, const char *layer)
         run * 100, layer);
     if (unknown >= FINDING_UNKNOWN_MIN)
         text_printf(&finder->text, ", or up to %.1f%% more, which is unknown", unknown * 100);
-    if (share >= SHARE_MIN) {
+    if (share >= FINDING_SHARE_MIN) {
         text_put_literal(&finder->text, "; ");
         if (part == SUMMARY_VCPUS)
             text_printf(&finder->text, "vCPU %s", finding_key(result, row, "vcpu"));
@@ -395,16 +446,16 @@ static void find_recording(struct finder *finder, const char *layer)
         put_unknown_waits(row, &finder->text);
         if (part == SUMMARY_TASKS)
             make_task_command(result, row, "sched --who", command);
-        finder_add(finder, result, row, "wait_share", MAX(share, run / 2), command);
+        finder_add(finder, result, row, "wait_share", MAX(share, REMARK), command);
     } else {
         snprintf(command, sizeof command, "sched --layer %s --task 'strata*'", layer);
-        finder_add(finder, NULL, NULL, NULL, run / 2, command);
+        finder_add(finder, NULL, NULL, NULL, REMARK, command);
     }
 }
 
 /* ---- exits ---- */
 
-/* True if a reason is only a number, because the CPU vendor is unknown. */
+/* A reason that is a number: the CPU vendor is not known, and so is what it means. */
 static bool is_unnamed(const char *reason)
 {
     return reason[strspn(reason, "0123456789")] == '\0';
@@ -435,7 +486,7 @@ static void put_exit(const struct result *result, const struct result_row *row, 
                   "not known");
 }
 
-/* Finds the two reasons that cost most, without the time in which an idle guest sleeps. */
+/* The two reasons that cost most: without the time in which an idle guest sleeps. */
 static void find_exits(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_EXITS);
@@ -443,7 +494,7 @@ static void find_exits(struct finder *finder)
 
     for (unsigned pass = 0; pass < 2; pass++) {
         const struct result_row *worst = NULL;
-        double most = SHARE_MIN;
+        double most = FINDING_SHARE_MIN;
 
         for (unsigned i = 0; i < result->n_rows; i++) {
             const struct result_row *row = result->rows[i];
@@ -467,149 +518,9 @@ static void find_exits(struct finder *finder)
     }
 }
 
-/* ---- spans ---- */
+/* ---- interrupts ---- */
 
-/* The error of ROW's times in ns, or INFINITY if it has no bound because events contradict the clocks' stated error. */
-static double get_error(const struct result *result, const struct result_row *row)
-{
-    double error = finding_number(result, row, "error");
-
-    return isnan(error) && result_find_column(result, "error") >= 0 ? INFINITY
-           : isnan(error)                                           ? 0
-                                                                    : error;
-}
-
-/* True if the 99th percentile differs from the median by much, and by more than the error of the clocks. */
-static bool has_tail(const struct result *result, const struct result_row *row)
-{
-    double p50 = finding_number_or_0(result, row, "p50"),
-           p99 = finding_number_or_0(result, row, "p99");
-
-    return finding_number_or_0(result, row, "n") >= TAIL_SPANS_MIN && p99 >= TAIL_RATIO_MIN * p50 &&
-           p99 >= get_error(result, row);
-}
-
-static void put_tail(const struct result *result, const struct result_row *row, struct text *text)
-{
-    text_printf(text, "1 of 100 takes ");
-    finding_put_column(result, row, "p99", text);
-    finding_put_error(result, row, finding_number_or_0(result, row, "p99"), text);
-    text_put_literal(text, " or more, the median is ");
-    finding_put_column(result, row, "p50", text);
-    text_printf(text, " (%.0f)", finding_number_or_0(result, row, "n"));
-}
-
-/* Puts "read requests of 254,0 (guest)"; "(guest only)" for requests without a counterpart in QEMU. */
-static void put_requests(const struct result *result, const struct result_row *row,
-                         struct text *text)
-{
-    bool is_joined = !strstr(finding_key(result, row, "stage"), IO_NOT_JOINED);
-
-    text_printf(text, "%s requests of %s (%s%s)", finding_key(result, row, "kind"),
-                finding_key(result, row, "device"), finding_key(result, row, "layer"),
-                is_joined ? "" : " only");
-}
-
-/* Says that the time of stages without events is part of the next stage. */
-static void put_missing_stages(const struct result *result, struct text *text)
-{
-    for (unsigned i = 0; i < result->n_notes; i++)
-        if (strncmp(result->notes[i], IO_NOTE_MISSING, strlen(IO_NOTE_MISSING)) == 0) {
-            text_put_literal(text, "; stages that are not in the trace are part of the next one");
-            return;
-        }
-}
-
-/* Finds the stage with most of the time of the requests whose total is row number WHOLE. Skips stages shorter than the
- * error of their clocks. */
-static void find_stage(struct finder *finder, unsigned whole)
-{
-    const struct result *result = finder_result(finder, SUMMARY_IO);
-    const struct result_row *total = result->rows[whole];
-    const struct result_row *longest = NULL;
-    unsigned n = 0;
-
-    /* The stages of a total follow it. */
-    for (unsigned i = whole + 1; i < result->n_rows && !result->rows[i]->is_whole; i++) {
-        const struct result_row *row = result->rows[i];
-
-        n++;
-        if (finding_number_or_0(result, row, "part") >= STAGE_PART_MIN &&
-            get_error(result, row) <= finding_number_or_0(result, row, "mean") &&
-            (!longest ||
-             finding_number(result, row, "part") > finding_number(result, longest, "part")))
-            longest = row;
-    }
-    if (!longest || n < 2)
-        return;
-    put_requests(result, total, &finder->text);
-    text_printf(&finder->text, " spend %.0f%% of their time in stage %s, ",
-                finding_number(result, longest, "part") * 100,
-                finding_key(result, longest, "stage"));
-    finding_put_column(result, longest, "mean", &finder->text);
-    finding_put_error(result, longest, finding_number_or_0(result, longest, "mean"), &finder->text);
-    text_put_literal(&finder->text, " of ");
-    finding_put_column(result, total, "mean", &finder->text);
-    text_printf(&finder->text, " on average (%.0f)", finding_number(result, total, "n"));
-    put_missing_stages(result, &finder->text);
-    finder_add(finder, result, longest, "part",
-               MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
-}
-
-/* Finds a request that is far longer than the others, which percentiles may hide. */
-static void find_slow_request(struct finder *finder, const struct result_row *total)
-{
-    const struct result *result = finder_result(finder, SUMMARY_IO);
-    double max = finding_number_or_0(result, total, "max");
-    double n = finding_number_or_0(result, total, "n");
-    int at = result_find_column(result, "max_at");
-
-    if (!finding_has_ns(result) || n < 2 || at < 0 || max < SLOWEST_NS_MIN ||
-        max < SLOWEST_RATIO_MIN * finding_number_or_0(result, total, "p50"))
-        return;
-    text_put_literal(&finder->text, "the slowest of the ");
-    put_requests(result, total, &finder->text);
-    text_put_literal(&finder->text, " takes ");
-    finding_put_column(result, total, "max", &finder->text);
-    finding_put_error(result, total, finding_number_or_0(result, total, "max"), &finder->text);
-    if (total->longest_part && total->longest_share >= STAGE_PART_MIN) {
-        text_printf(&finder->text, ", %.0f%% of it in stage %s", total->longest_share * 100,
-                    total->longest_part);
-        put_missing_stages(result, &finder->text);
-    }
-    text_put_literal(&finder->text, "; it begins at ");
-    clock_put_time(&result->clock, total->values[at].number, &finder->text);
-    text_put_literal(&finder->text, "; the median is ");
-    finding_put_column(result, total, "p50", &finder->text);
-    text_printf(&finder->text, " (%.0f)", n);
-    finder_add(finder, result, total, "max",
-               MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
-}
-
-static void find_requests(struct finder *finder)
-{
-    const struct result *result = finder_result(finder, SUMMARY_IO);
-
-    for (unsigned i = 0; i < result->n_rows; i++) {
-        const struct result_row *row = result->rows[i];
-
-        if (!row->is_whole)
-            continue;
-        if (finding_number_or_0(result, row, "n") >= STAGE_REQUESTS_MIN)
-            find_stage(finder, i);
-        find_slow_request(finder, row);
-        if (!has_tail(result, row))
-            continue;
-        text_put_literal(&finder->text, "of the ");
-        put_requests(result, row, &finder->text);
-        text_put_literal(&finder->text, ", ");
-        put_tail(result, row, &finder->text);
-        finder_add(finder, result, row, "p99",
-                   MAX(SHARE_MIN, finding_number_or_0(result, row, "share")), "io --slowest 3");
-    }
-}
-
-/* Finds handlers that take much of the time, and the longest handler. */
+/* Handlers that take much of the time, and the longest of them. */
 static void find_interrupts(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_IRQ);
@@ -622,7 +533,7 @@ static void find_interrupts(struct finder *finder)
                max = finding_number_or_0(result, row, "max");
         double delay = finding_number_or_0(result, row, "delay_p99");
 
-        if (share >= SHARE_MIN) {
+        if (share >= FINDING_SHARE_MIN) {
             text_printf(&finder->text, "%s %s runs %.1f%% of a CPU's time, over all CPUs: %.0f",
                         finding_key(result, row, "kind"), finding_key(result, row, "name"),
                         share * 100, finding_number_or_0(result, row, "n"));
@@ -647,7 +558,7 @@ static void find_interrupts(struct finder *finder)
         text_put_literal(&finder->text, ", the median is ");
         finding_put_column(result, longest, "p50", &finder->text);
         text_printf(&finder->text, " (%.0f)", finding_number_or_0(result, longest, "n"));
-        finder_add(finder, result, longest, "max", SHARE_MIN, "irq --slowest 3");
+        finder_add(finder, result, longest, "max", REMARK, "irq --slowest 3");
     }
     if (latest) {
         text_printf(&finder->text, "%s %s is ", finding_key(result, latest, "kind"),
@@ -656,11 +567,11 @@ static void find_interrupts(struct finder *finder)
         finding_put_error(result, latest, late, &finder->text);
         text_printf(&finder->text, " late or more in 1 of 100 of %.0f times",
                     finding_number_or_0(result, latest, "delay_n"));
-        finder_add(finder, result, latest, "delay_p99", SHARE_MIN, "irq --sort delay_p99");
+        finder_add(finder, result, latest, "delay_p99", REMARK, "irq --sort delay_p99");
     }
 }
 
-/* Finds durations within the error of the clocks, between layers or around a pause. They prove nothing. */
+/* Durations that are within the error of the clocks, between layers or around a pause: nothing can be said of them. */
 static void find_errors(struct finder *finder)
 {
     static const enum summary_part parts[] = {SUMMARY_IO, SUMMARY_LATENCY};
@@ -676,7 +587,7 @@ static void find_errors(struct finder *finder)
             double error = finding_number_or_0(result, row, "error");
 
             if (error > most && error > finding_number_or_0(result, row, "p50") &&
-                finding_number_or_0(result, row, "n") >= STAGE_REQUESTS_MIN) {
+                finding_number_or_0(result, row, "n") >= SPANS_MIN) {
                 most = error;
                 worst = row;
                 worst_result = result;
@@ -688,10 +599,41 @@ static void find_errors(struct finder *finder)
     text_put_literal(&finder->text, "some durations are known within");
     finding_put_error(worst_result, worst, 0, &finder->text);
     text_put_literal(&finder->text, " only; those with ~ are below their error");
-    finder_add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");
+    finder->is_of_trace = true;
+    finder_add(finder, worst_result, worst, "error", FINDING_SHARE_MIN / 2, "info");
 }
 
 /* ---- all ---- */
+
+/* What there is to say if nothing of the workload stands out: where the time goes. */
+static void find_no_problem(struct finder *finder)
+{
+    struct findings *findings = finder->findings;
+    struct text *text = &finder->text;
+    const struct result *vcpus = finder_result(finder, SUMMARY_VCPUS);
+    double run = 0, wait = 0;
+    bool has_text;
+
+    for (unsigned i = 0; i < findings->n; i++)
+        if (!findings->items[i].is_of_trace && findings->items[i].weight >= FINDING_SHARE_MIN)
+            findings->has_problem = true;
+    if (findings->has_problem)
+        return;
+    text_put_literal(text, "no problem stands out; ");
+    has_text = findings_put_distribution(finder, text);
+    for (unsigned i = 0; i < vcpus->n_rows; i++) {
+        run += finding_number_or_0(vcpus, vcpus->rows[i], "run_share") / vcpus->n_rows;
+        wait += finding_number_or_0(vcpus, vcpus->rows[i], "wait_share") / vcpus->n_rows;
+    }
+    if (vcpus->n_rows > 0)
+        text_printf(text, "%svCPUs run %.0f%% of the time and wait for a CPU %.0f%%",
+                    has_text ? "; " : "", run * 100, wait * 100);
+    if (has_text || vcpus->n_rows > 0)
+        finder_add(finder, NULL, NULL, NULL, FINDING_SHARE_MIN,
+                   has_text ? "path" : "sched --by vcpu");
+    else
+        text->next = text->start;
+}
 
 static int compare_weights(const void *a, const void *b)
 {
@@ -722,6 +664,7 @@ int findings_find(const struct summary *summary, const struct trace *trace,
     find_requests(&finder);
     find_interrupts(&finder);
     find_errors(&finder);
+    find_no_problem(&finder);
     text_done(&finder.text);
     if (ret_findings->n > 1)
         qsort(ret_findings->items, ret_findings->n, sizeof *ret_findings->items, compare_weights);

@@ -46,13 +46,11 @@ static int name_source(struct findings *findings, struct finding *finding,
 
 /* ---- snapshots ---- */
 
-/* The findings that the first word of a condition means, best first: by their command and the column of their
- * number. */
+/* Which findings the first word of a condition means, best first: by their command, and by the number that they are about. */
 static const struct {
     const char *word, *command, *column; /* NULL: any */
 } meanings[] = {
-    {"latency", "io ", "max"},
-    {"latency", "io ", "p99"},
+    {"latency", "path ", NULL},
     {"latency", "irq ", "max"},
     {"exits", "exits ", NULL},
     {"stolen", "sched ", "stolen_share"},
@@ -70,7 +68,7 @@ static bool is_meant(unsigned meaning, const struct finding *finding)
                         strcmp(finding->result->columns[finding->column].name, column) == 0));
 }
 
-/* Returns the index of the finding that CONDITION is about, or findings->n. */
+/* The finding that CONDITION is about; findings->n: none is. */
 static unsigned find_meant(const struct findings *findings, const char *condition)
 {
     size_t len = strcspn(condition, " ");

@@ -25,7 +25,7 @@ static void put_by_cpu(const struct losses *losses, struct text *text)
     text_put_char(text, ')');
 }
 
-/* Puts the losses that only recorders know, after the losses in records. */
+/* What only recorders know, after what the records say. */
 static void put_recorded(const struct losses *losses, struct text *text)
 {
     if (losses->unplaced)
@@ -37,7 +37,7 @@ static void put_recorded(const struct losses *losses, struct text *text)
         text_put_literal(text, "; more may be missing that are not counted");
 }
 
-/* Puts the same if no record states a loss. */
+/* The same, where no record says anything. */
 static void put_unplaced(const struct losses *losses, struct text *text)
 {
     if (losses->unplaced || losses->elsewhere)

@@ -19,7 +19,7 @@
 
 /* ---- rates over time ---- */
 
-/* Periods of RATES that one character shows. */
+/* Neighbouring periods of RATES that one character shows. */
 static unsigned periods_per_character(const struct summary *summary)
 {
     uint64_t last = (uint64_t)coverage_duration(&summary->coverage) >> summary->rates[0].shift;
@@ -49,7 +49,7 @@ static void put_rates(const struct summary *summary, const struct rates *rates,
     sparkline_put(out, values, lost, n);
 }
 
-/* Writes [begin, number, whether events were lost] for each period. */
+/* [begin, number, whether events were lost] of each period. */
 static void write_rates(const struct summary *summary, const struct rates *rates,
                         const struct losses *losses, struct json_writer *w)
 {
@@ -179,7 +179,7 @@ static int put_source(const struct summary *summary, const struct summary_source
     return r;
 }
 
-/* Puts the sources as text, or, if W is not NULL, as an array to W. TOP 0: all. */
+/* W: where the array of them is written in JSON; NULL: text. TOP: 0: all. */
 static int put_sources(const struct summary *summary, const struct trace *trace, uint64_t top,
                        unsigned line_width, struct json_writer *w, struct text *out)
 {
@@ -207,7 +207,7 @@ static int put_sources(const struct summary *summary, const struct trace *trace,
 
 /* ---- text ---- */
 
-/* The results of sched have the same states, so what was not counted is shown below the first of them. */
+/* The results of sched are of the same states: what was not counted is the same, and is below the first. */
 static int put_part(const struct summary *summary, const struct findings *findings, unsigned part,
                     const struct trace *trace, uint64_t top, unsigned line_width, struct text *out)
 {
@@ -253,9 +253,10 @@ static void put_findings(const struct findings *findings, const struct trace *tr
 {
     _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
 
-    text_put_str(out, findings->n > 0 ? "What stands out:\n"
-                                      : "Nothing stands out by the analyses that this trace has "
-                                        "events for.\n");
+    text_put_str(out, findings->has_problem ? "What stands out:\n"
+                      : findings->n > 0     ? "What the trace shows:\n"
+                                        : "Nothing stands out by the analyses that this trace has "
+                                          "events for.\n");
     for (unsigned i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->items[i];
 
@@ -266,7 +267,7 @@ static void put_findings(const struct findings *findings, const struct trace *tr
     wrap_lines(out, &lines, line_width);
 }
 
-/* The first line is preceded by the title. */
+/* The first line has the title before it. */
 struct missing_lines {
     struct text *out;
     unsigned line_width;
@@ -327,7 +328,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
 
 /* ---- JSON ---- */
 
-/* Writes the object that the verb prints. */
+/* The object that the verb prints. */
 static int write_result(const struct result *result, const struct trace_clocks *clocks,
                         struct json_writer *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The conditions of `strata record --on`, which state when something is saved or reported. Their grammar:
+/* When something is to be saved or reported: the conditions of `strata record --on`. One grammar:
  *
  *     [LAYER:][GROUP:]EVENT[{CONDITION}]     an event; GROUP and EVENT with * and ?, CONDITION as in strata-filter(5)
  *     latency [pN] RULE > TIME               a span longer than TIME, also one that has not ended; or the percentile of those
@@ -17,8 +17,7 @@
  *     signal NAME                            the recorder gets the signal: USR1 or USR2
  *     at HH:MM[:SS]                          each day, local time
  *
- * The first six are evaluated from the events of a running recording (watch/evaluate.h), the others by its
- * recorders. */
+ * The first six are evaluated from the events of a recording under way (watch/evaluate.h), the others by its recorders. */
 
 #include "analysis/spans/span_rule.h"
 #include "base/arena.h"
@@ -39,7 +38,7 @@ enum watch_kind {
 };
 
 enum watch_relation {
-    WATCH_ANY, /* no number was given */
+    WATCH_ANY, /* no number is given */
     WATCH_EQUAL,
     WATCH_NOT_EQUAL,
     WATCH_LESS,
@@ -53,23 +52,23 @@ struct watch_condition {
     const char *text; /* as it was given, without blanks at its ends */
     union {
         struct {
-            const char *pattern;   /* of event_class_matches() */
-            const char *condition; /* analysis/condition.h; may be NULL */
+            const char *pattern;   /* as event_class_matches() has it */
+            const char *condition; /* analysis/condition.h; NULL: none */
         } event;
         struct {
-            const struct span_rule *rules; /* all of the same name */
+            const struct span_rule *rules; /* of one name */
             unsigned n_rules;
-            unsigned permille; /* 990 for p99; 0: any span */
+            unsigned permille; /* 990 of p99; 0: any span */
             int64_t ns;
         } latency;
         struct {
-            double factor; /* 0 if `rate` was given */
-            double rate;   /* per second */
+            double factor; /* 0: `rate` is given */
+            double rate;   /* a second */
         } exits;
         struct {
-            const char *task; /* pattern, or NULL for vCPUs */
+            const char *task; /* pattern; NULL: vCPUs */
             unsigned permille;
-            int64_t ns; /* length of the stretches whose share is computed */
+            int64_t ns; /* the time that it is the share of */
         } share;        /* stolen, runnable */
         struct {
             uint64_t more_than;
@@ -88,15 +87,15 @@ struct watch_condition {
     };
 };
 
-/* Parses TEXT into ARENA. -EINVAL with ERROR->what, which quotes TEXT; -ENOMEM. */
+/* Reads TEXT; strings are in ARENA. -EINVAL with ERROR->what, which quotes TEXT; -ENOMEM. */
 int watch_condition_parse(const char *text, struct arena *arena, struct watch_condition *ret,
                           struct error *error);
 
-/* True if it is evaluated from events, so that the recording needs a watcher. */
+/* Whether it is evaluated from events, so that the recording needs a watcher. */
 static inline bool watch_condition_needs_events(const struct watch_condition *condition)
 {
     return condition->kind < WATCH_QMP;
 }
 
-/* True if STATUS fulfils the `exit` CONDITION. */
+/* Whether STATUS is as an `exit` CONDITION says. */
 bool watch_exit_matches(const struct watch_condition *condition, int status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics of disk requests. */
+/* Requests to disks. */
 
 #include <errno.h>
 

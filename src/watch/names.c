@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks that the sources of a recording have the events that a condition is about, by the lists in the recording:
- * event classes, a kernel's formats, and the events that a QEMU declares. */
+/* Whether the sources of a recording have the events that a condition is about, by the lists that the recording has of them:
+ * classes, the formats of a kernel, the events that a QEMU declares. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,17 +15,17 @@
 #include "tracedir/manifest.h"
 #include "watch/rule.h"
 
-/* Limit of the names to suggest from. */
+/* More are not suggested. */
 #define NAMES_MAX 20000u
 #define LIST_MAX ((size_t)4 << 20)
 #define LINE_SIZE 1024u
 
-/* A search over all known events. */
+/* What is asked of each event that is known. */
 struct name_search {
     const struct watch_rule *rule;
-    const struct span_step *step; /* a step of a rule of spans, or NULL for an event */
+    const struct span_step *step; /* of a rule of spans; NULL: of an event */
     struct arena arena;
-    const char **names; /* known names in the layers in question */
+    const char **names; /* that there are, of the layers that are asked for */
     unsigned n;
     bool is_found;
     bool is_listed; /* a source of these layers has a list */
@@ -55,7 +55,7 @@ static void add(struct name_search *search, const struct event_class *class)
     }
 }
 
-/* Adds the formats of a kernel: PATH/events/GROUP/NAME/. */
+/* The formats of a kernel: PATH/events/GROUP/NAME/. */
 static void add_formats(struct name_search *search, const struct origin *origin, int dir)
 {
     _cleanup_(closedirp) DIR *groups = open_dir_at(dir, "events");
@@ -76,7 +76,7 @@ static void add_formats(struct name_search *search, const struct origin *origin,
     }
 }
 
-/* Adds the declarations of a QEMU: lines "[disable] NAME(…", as in docs/devel/tracing of QEMU. */
+/* The declarations of a QEMU: lines "[disable] NAME(…", as docs/devel/tracing of QEMU has them. */
 static void add_declared(struct name_search *search, const struct origin *origin, const char *path)
 {
     char line[LINE_SIZE];
@@ -152,7 +152,7 @@ static int add_input(struct name_search *search, const struct trace_input *input
     return search->error;
 }
 
-/* True if TRACE waits for the agent of a guest, which may record the event. */
+/* Whether TRACE waits for the agent of a guest, which may record the event. */
 static bool waits_for_guest(const struct trace *trace)
 {
     const struct manifest *manifest = trace->n_inputs > 0 ? trace->inputs[0].manifest : NULL;
@@ -166,7 +166,7 @@ static bool waits_for_guest(const struct trace *trace)
     return false;
 }
 
-/* Returns 1 if the event exists, 0 if not and the problem says so; -EAGAIN; -ENOMEM. */
+/* 1: it is there; 0: it is not, and the problem says so; -EAGAIN; -ENOMEM. */
 static int check(struct watch_rule *rule, const struct span_step *step, const char *pattern)
 {
     const struct trace *trace = rule->window->trace;
@@ -206,7 +206,7 @@ static int check(struct watch_rule *rule, const struct span_step *step, const ch
     return r;
 }
 
-/* Checks the first and last steps of a rule of spans. The problem names the first one without an event. */
+/* Of a rule of spans, its first and last steps; the problem names the first that is not there. */
 static int check_rule(struct watch_rule *rule, const struct span_rule *spans)
 {
     const struct span_step *steps[] = {&spans->steps[0], &spans->steps[spans->n_steps - 1]};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Conditions about lost events. */
+/* Events that were lost. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 struct on_lost {
     struct watch_rule rule;
     uint64_t n, n_losses;
-    bool is_uncounted; /* the size of one of them is unknown */
+    bool is_uncounted; /* the number of one of them is not known */
     int64_t first;
     struct text text;
 };

@@ -19,7 +19,8 @@ COLUMNS = {"N": "n", "N/s": "rate", "SUM": "sum", "SHARE%": "share", "P50": "p50
            "IRQ%": "interrupt_share", "IDLE%": "idle_share", "?%": "unknown_share", "RUN%": "run_share", "WAIT%": "wait_share",
            "SLEEP%": "sleep_share", "WAKE-P50": "wake_p50", "WAKE-P99": "wake_p99", "WAKE-MAX": "wake_max", "PREEMPT-N": "preempt_n",
            "PREEMPT-SUM": "preempt_sum", "PREEMPT-MAX": "preempt_max", "GUEST%": "guest_share", "VMM%": "vmm_share",
-           "STOLEN%": "stolen_share", "ST-IDLE%": "stolen_idle_share", "STOLEN?%": "stolen_unknown_share", "HALTED%": "halted_share"}
+           "STOLEN%": "stolen_share", "ST-IDLE%": "stolen_idle_share", "STOLEN?%": "stolen_unknown_share", "HALTED%": "halted_share",
+           "PART%": "part", "SLOW%": "slow_part", "REST%": "rest_part"}
 
 
 def number_of(cell):

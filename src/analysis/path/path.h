@@ -48,3 +48,14 @@ struct path {
 int path_init(struct path *path, const struct analysis_settings *settings, enum path_of of,
               const struct span_rule *rules, unsigned n_rules, const struct catalogue *catalogue);
 void path_done(struct path *path);
+
+/* How long the intervals of a kind took: what the rows with the key `of` are the parts of. Times are ticks. */
+struct path_kind {
+    uint64_t n, n_slow;
+    int64_t total;
+    int64_t p50, max;
+    int64_t slow; /* each of the `n_slow` slowest takes this long or longer: SLOW% is of these */
+};
+
+/* False: there is no such kind. */
+bool path_find_kind(const struct path *path, const char *of, struct path_kind *ret);

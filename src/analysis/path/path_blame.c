@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/macro.h"
 #include "base/ticks.h"
+#include "event/own_threads.h"
 
 /* ---- words ---- */
 
@@ -160,6 +161,14 @@ static int make_rows_room(struct path *path)
     return 0;
 }
 
+static bool is_own(const struct path_segment *segment, const struct path_behind *behind)
+{
+    int32_t pid = behind ? behind->by : segment->pid;
+
+    return segment->origin && pid > 0 &&
+           own_thread_is(segment->origin, pid, origin_task_name(segment->origin, pid));
+}
+
 /* The row of SEGMENT, or of the part in which it waits BEHIND another one. NULL: memory is out. */
 static struct row *get_row(struct path *path, unsigned group, const struct path_segment *segment,
                            const struct path_behind *behind)
@@ -169,6 +178,7 @@ static struct row *get_row(struct path *path, unsigned group, const struct path_
     const char *layer = segment->origin ? layer_name(segment->origin->layer) : "?";
     uint64_t numbers[ROW_KEYS] = {0};
     struct row *row;
+    bool is_new;
 
     who->next = who->start;
     cause->next = cause->start;
@@ -184,7 +194,8 @@ static struct row *get_row(struct path *path, unsigned group, const struct path_
     numbers[3] = hash_bytes(what, strlen(what));
     numbers[4] = hash_bytes(cause->start, text_len(cause));
     row = rows_find(&path->rows, numbers);
-    if (!row) {
+    is_new = !row;
+    if (is_new) {
         const char *keys[ROW_KEYS] = {NULL, layer, who->start, what, cause->start};
 
         of->next = of->start;
@@ -200,6 +211,8 @@ static struct row *get_row(struct path *path, unsigned group, const struct path_
     while (row && row->number >= path->rows_room)
         if (make_rows_room(path) < 0)
             return NULL;
+    if (row && is_new)
+        path->sums[row->number].is_own = is_own(segment, behind);
     return row;
 }
 

@@ -29,6 +29,7 @@ struct path_chain {
 /* Of a row: the time that it has in intervals, by how long these took (histogram_bucket()). */
 struct path_sums {
     int64_t *doublings[HISTOGRAM_BUCKETS >> HISTOGRAM_SUB_BITS]; /* NULL: 0 */
+    bool is_own; /* a wait behind a thread of Strata's own, or its run time */
 };
 
 static inline struct path *path_of_analysis(struct analysis *analysis)

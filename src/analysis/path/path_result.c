@@ -49,14 +49,21 @@ static unsigned find_slow(const struct path_group *group)
     return histogram_bucket_at(&group->all, group->all.n - n + 1);
 }
 
-static int note_slow(struct result *result, const struct path_group *group, unsigned slow)
+static uint64_t count_slow(const struct path_group *group, unsigned slow)
 {
-    _cleanup_(text_done) struct text of = TEXT_IN_MEMORY;
-    uint64_t n = 0, least = histogram_bucket_start(slow);
-    char buf[32];
+    uint64_t n = 0;
 
     for (unsigned i = slow; i < HISTOGRAM_BUCKETS; i++)
         n += histogram_count(&group->all, i);
+    return n;
+}
+
+static int note_slow(struct result *result, const struct path_group *group, unsigned slow)
+{
+    _cleanup_(text_done) struct text of = TEXT_IN_MEMORY;
+    uint64_t n = count_slow(group, slow), least = histogram_bucket_start(slow);
+    char buf[32];
+
     path_put_group(group, &of);
     return of.error ? -ENOMEM
                     : result_add_note(result,
@@ -177,6 +184,16 @@ static int64_t total_of(const struct path *path, const struct row *row)
     return row->numbers[0] < path->n_groups ? path->groups[row->numbers[0]].total : 0;
 }
 
+/* Guests' requests before those that a VMM or the host makes for them. */
+static unsigned group_rank(const struct path *path, const struct row *row)
+{
+    static const unsigned ranks[LAYERS] = {[LAYER_VMM] = 1, [LAYER_HOST] = 2, [LAYER_PROGRAM] = 2};
+    const struct origin *origin =
+        row->numbers[0] < path->n_groups ? path->groups[row->numbers[0]].origin : NULL;
+
+    return origin ? ranks[origin->layer] : LAYERS;
+}
+
 /* Rows of the group with the most time first, and in it the rows with the most time. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
@@ -184,7 +201,10 @@ static int compare_rows(const void *a, const void *b, void *arg)
     const struct row *x = path->rows.rows[*(const unsigned *)a];
     const struct row *y = path->rows.rows[*(const unsigned *)b];
     int64_t of_x = total_of(path, x), of_y = total_of(path, y);
+    unsigned rank_x = group_rank(path, x), rank_y = group_rank(path, y);
 
+    if (rank_x != rank_y)
+        return rank_x < rank_y ? -1 : 1;
     if (x->numbers[0] != y->numbers[0])
         return of_x != of_y ? (of_x < of_y) - (of_x > of_y)
                             : (x->numbers[0] > y->numbers[0]) - (x->numbers[0] < y->numbers[0]);
@@ -230,6 +250,7 @@ static int add_parts(const struct path *path, struct result *result, unsigned nu
             continue;
         of_slow = sum_of(&path->sums[i], slow, HISTOGRAM_BUCKETS);
         of_rest = sum_of(&path->sums[i], 0, slow);
+        row->is_own = path->sums[i].is_own;
         result_set_real(row, path->part, (double)(of_slow + of_rest) / (double)group->total);
         result_set_real(row, path->slow, (double)of_slow / (double)total);
         result_set_real(row, path->rest, (double)of_rest / (double)(group->total - total));
@@ -247,4 +268,29 @@ int path_add_rows(struct analysis *analysis, struct result *result)
     for (unsigned i = 0; r >= 0 && i < slowest_n(&path->rows.slowest); i++)
         r = add_slow(path, result, slowest_get(&path->rows.slowest, i));
     return r < 0 ? r : order_rows(path, result);
+}
+
+bool path_find_kind(const struct path *path, const char *of, struct path_kind *ret)
+{
+    bool found = false;
+
+    for (unsigned i = 0; i < path->n_groups && !found; i++) {
+        const struct path_group *group = &path->groups[i];
+        _cleanup_(text_done) struct text name = TEXT_IN_MEMORY;
+
+        path_put_group(group, &name);
+        text_put_char(&name, '\0');
+        found = !name.error && group->all.n > 0 && strcmp(name.start, of) == 0;
+        if (found) {
+            unsigned slow = find_slow(group);
+
+            *ret = (struct path_kind){.n = group->all.n,
+                                      .n_slow = count_slow(group, slow),
+                                      .total = group->total,
+                                      .p50 = (int64_t)histogram_quantile(&group->all, 500),
+                                      .max = (int64_t)group->all.max,
+                                      .slow = (int64_t)histogram_bucket_start(slow)};
+        }
+    }
+    return found;
 }
