@@ -9,9 +9,9 @@
 struct bounds {
     struct sink sink;
     struct sink *next;
-    struct map begun; /* by origin and CPU: non-NULL if an item of it was seen */
+    struct map begun; /* by origin and CPU: not NULL if an item of it was seen */
     bool has_first;
-    int64_t first, last; /* times of items */
+    int64_t first, last; /* first and last time of items */
     struct item *open;   /* losses without an end, which are put at the end */
     unsigned n_open, room;
 };
@@ -43,7 +43,8 @@ static int keep(struct bounds *bounds, const struct item *loss)
     return 0;
 }
 
-/* Whether ITEM is the first of a CPU of which the beginning is not there, though what is exported begins before. -ENOMEM. */
+/* True if ITEM is the first item of a CPU whose beginning is missing, although other items of the export are earlier.
+ * -ENOMEM. */
 static int begins_late(struct bounds *bounds, const struct item *item)
 {
     uint64_t key = (uint64_t)(uintptr_t)item->origin ^ (uint64_t)(uint32_t)item->cpu << 48;

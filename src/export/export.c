@@ -3,7 +3,7 @@
 
 #include "print/parallel.h"
 
-/* One line a format, by name: its name here, and again in the list that options are made of. */
+/* One line per format: the formats and the list of their names are made of it. */
 /* clang-format off */
 #define FORMATS(F) \
     F("clickhouse", STREAM, EXPORT_REMOTE | EXPORT_HOSTS | EXPORT_SPANS | EXPORT_NAMES, NULL, export_clickhouse_open) \

@@ -3,10 +3,10 @@
 
 /* Sinks that write the formats of other tools.
  *
- * A sink is opened, shown all items one run after the other, and finished; then its target is whole.
- * It may hold memory by event class, by thread and by CPU, never by event. What a target cannot hold
- * as it is (a float in a format without one) is written in the nearest form that it has, never left
- * out; losses go into the target in its own way. Not thread-safe. */
+ * A sink is opened, gets all items run by run, and is finished; then its target is complete. It may hold memory per
+ * event class, thread and CPU, but not per event. If a format cannot represent a value (such as a float), the sink
+ * writes the nearest representation, and never leaves it out. Losses are written in the way of the format. Not
+ * thread-safe. */
 
 #include "analysis/spans/span_rule.h"
 #include "base/atomic_output.h"
@@ -20,47 +20,48 @@
 struct clickhouse_settings;
 struct trace;
 
-/* All of it outlives the sink. */
+/* Everything in it outlives the sink. */
 struct export_options {
-    struct text *out; /* ATOMIC_OUTPUT_STREAM: its error is the caller's to look at */
+    struct text *out; /* ATOMIC_OUTPUT_STREAM: the caller checks its error */
     int fd;           /* ATOMIC_OUTPUT_FILE */
     const char *path; /* ATOMIC_OUTPUT_FILE, ATOMIC_OUTPUT_DIRECTORY */
-    const char *name; /* what messages call it: the name that it gets when it is whole */
-    /* Classes and origins, which grow in number while items are read. */
+    const char *name; /* the target's final name, for messages */
+    /* Classes and origins. Their number grows while items are read. */
     const struct catalogue *catalogue;
-    /* The number of the trace of an origin, if several traces are exported as one. NULL: one trace. */
+    /* The number of an origin's trace, if several traces are exported as one. NULL: one trace. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
-    bool lines_numbered;      /* lines of text name the number, as those of a report do */
-    struct calendar calendar; /* without moments, the time of day is not known */
-    /* Several clocks were converted to one: export the items' error_ns. */
+    bool lines_numbered;      /* lines of text have the number, as in a report */
+    struct calendar calendar; /* without moments, the time of day is unknown */
+    /* Exports the items' error_ns, because several clocks were converted to one. */
     bool errors;
-    const struct span_rule *rules; /* whose spans a timeline shows beside its own */
+    const struct span_rule *rules; /* rules whose spans a timeline shows besides its own */
     unsigned n_rules;
     bool spreadsheet;   /* CSV: as in struct view_options */
-    unsigned n_threads; /* that formats which can may use, the caller's among them */
-    /* For tables (tables/sink.h). What their clocks, facts and problems are read from, and what ended the reading before
-     * the end; read when the export finishes. NULL: none. */
+    unsigned n_threads; /* threads that a format may use, including the caller's */
+    /* For tables (tables/sink.h): the source of clocks, facts and problems, and the error that ended the reading early,
+     * which is read when the export finishes. May be NULL. */
     const struct trace *trace;
     const struct error *problem;
-    const char *host;     /* whose trace it is; of formats that are of many hosts */
-    const char *trace_id; /* of these formats: the same for the same trace; "": not known */
+    const char *host;     /* host of the trace, for formats that hold traces of many hosts */
+    const char *trace_id; /* identifies the trace in these formats; "" if unknown */
     const struct clickhouse_settings
-        *clickhouse; /* export/clickhouse/clickhouse.h; of that format */
+        *clickhouse; /* export/clickhouse/clickhouse.h; only for this format */
 };
 
 enum export_trait {
     EXPORT_TEXT = 1,
-    EXPORT_REMOTE = 2, /* sent to a server: nothing is written here, and `target` does not matter */
-    EXPORT_HOSTS = 4,  /* holds the traces of many hosts: options->host is needed */
+    EXPORT_REMOTE = 2, /* sent to a server: no local file is written, and `target` is unused */
+    EXPORT_HOSTS = 4,  /* holds the traces of many hosts, and needs options->host */
     EXPORT_SPANS = 8,  /* has spans of options->rules */
     EXPORT_NAMES = 16, /* asks for names of threads before it is finished */
-    /* Nothing reads ahead of it: it has threads of its own, or asks the reader for more than items as it goes. */
+    /* No thread may read ahead: it has its own threads, or asks the reader for more than items. */
     EXPORT_ALONE = 32,
-    /* Times that are ticks of a clock of unknown rate cannot be told from nanoseconds: by nobody, or by other readers than strata. */
+    /* Ticks of a clock with unknown rate cannot be told from nanoseconds: by any reader, or by other readers than
+     * strata. */
     EXPORT_NEEDS_RATE = 64,
     EXPORT_HIDES_RATE = 128,
-    /* Has no events whose times, or threads, are not known. */
+    /* Cannot hold events with unknown times, or unknown threads. */
     EXPORT_NEEDS_TIMES = 256,
     EXPORT_NEEDS_THREADS = 512,
 };
@@ -69,25 +70,25 @@ struct export_format {
     const char *name;
     enum atomic_output_kind target;
     unsigned traits; /* enum export_trait */
-    /* True if an existing directory is an export in this format, so that another may replace it; NULL: the format is
-     * a file. */
+    /* True if an existing directory is an export in this format, which another export may replace. NULL if the format
+     * is a file. */
     bool (*is_export)(const char *path);
     /* 0, or a negative errno with ERROR. */
     int (*open)(const struct export_options *options, struct sink **ret_sink, struct error *error);
 };
 
-/* Ended by one without a name; the names alone, in the same order, ended by NULL. */
+/* The formats, terminated by one without a name; and only their names in the same order, terminated by NULL. */
 extern const struct export_format export_formats[];
 extern const char *const export_names[];
 
-/* The sinks, each in a file of its own that opens with what it writes. */
+/* The sinks. Each is in its own file, whose head describes what it writes. */
 int export_clickhouse_open(const struct export_options *options, struct sink **ret_sink,
                            struct error *error);
 int export_csv_open(const struct export_options *options, struct sink **ret_sink,
                     struct error *error);
 int export_ctf_open(const struct export_options *options, struct sink **ret_sink,
                     struct error *error);
-/* True if the directory PATH is an export in CTF and nothing else. */
+/* True if the directory PATH contains an export in CTF and nothing else. */
 bool export_ctf_is_export(const char *path);
 int export_parquet_open(const struct export_options *options, struct sink **ret_sink,
                         struct error *error);
@@ -102,28 +103,27 @@ int export_trace_dat_open(const struct export_options *options, struct sink **re
 int export_trace_events_open(const struct export_options *options, struct sink **ret_sink,
                              struct error *error);
 
-/* The time of an item in nanoseconds of the one clock that the whole export is in (ticks where no
- * rate is known). All sinks take their times from here, so that clocks which are related to each
- * other can be brought to one in one place. */
+/* Converts a time to nanoseconds of the export's only clock, or to ticks if the rate is unknown. All sinks use this
+ * function, so that clocks are converted in one place. */
 static inline int64_t export_ns(const struct item *item, int64_t time)
 {
     return clock_to_ns(&item->origin->clock, time);
 }
 
-/* A time in whole seconds not after NS, where times before 0 are counted from, for formats that have none: 0 unless NS
- * is negative. In ns, it is no less than INT64_MIN. */
+/* For formats without negative times: a time in whole seconds, not after NS, from which times count. 0 unless NS is
+ * negative. In ns, it is at least INT64_MIN. */
 static inline int64_t export_base_s(int64_t ns)
 {
     return ns < 0 ? MAX(ns / 1000000000 - 1, INT64_MIN / 1000000000) : 0;
 }
 
-/* From BASE to NS, nanoseconds; 0 where NS is before it. */
+/* Nanoseconds from BASE to NS; 0 if NS is earlier. */
 static inline uint64_t export_since(int64_t ns, int64_t base)
 {
     return ns > base ? (uint64_t)ns - (uint64_t)base : 0;
 }
 
-/* What OPTIONS mean to a sink of tables, of which WANTED have rows. */
+/* Makes the options of a sink of tables from OPTIONS. WANTED: the fixed tables with rows. */
 void export_tables_options(const struct export_options *options, unsigned wanted,
                            struct tables_options *ret);
 

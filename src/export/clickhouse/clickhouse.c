@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends a trace to ClickHouse: the tables of tables/columns.h, for the traces of many hosts.
+/* Sends a trace to ClickHouse, as the tables of tables/columns.h with columns for the traces of many hosts.
  *
  *   event                      all events: the columns of `event`, unix_ns, and the values of their fields, in three lists
  *                              of pairs: number.name and number.value, real.…, text.…
@@ -7,11 +7,11 @@
  *                              as they are, with unix_ns and the number of the row
  *   trace                      a row for each trace that has arrived whole
  *
- * Each row has its host, the trace, the block in which it was sent (sender.h), and the day, by which the tables are
- * partitioned. They are sorted by host and time of day (tables/calendar.h). strata-export(1) describes them.
+ * Each row has its host, the trace, the block in which it was sent (sender.h), and the day. Tables are partitioned by
+ * day, and sorted by host and time of day (tables/calendar.h). strata-export(1) describes them.
  *
- * Rows of spans and states come in the order of their ends. Their day is that of the end, so that blocks, which have one
- * day each, stay large; unix_ns is that of the begin. */
+ * Rows of spans and states come in the order of their ends. Their day is the day of the end, which keeps blocks large,
+ * because each block has one day. Their unix_ns is the time of the begin. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,20 +24,20 @@
 #include "export/clickhouse/sender.h"
 #include "tables/sink.h"
 
-/* Of a block: rows, and bytes that it may have before it is sent. */
+/* Limits of a block: rows and bytes. */
 #define BLOCK_ROWS_MAX (UINT64_C(1) << 18)
 #define BLOCK_SIZE_MAX ((size_t)64 << 20)
-/* Rows between two looks at its size. */
+/* Rows between two checks of its size. */
 #define ROWS_PER_LOOK 1024u
 
 #define WANTED                                                                \
     (TABLE_BIT(TABLE_SPAN) | TABLE_BIT(TABLE_STATE) | TABLE_BIT(TABLE_LOSS) | \
      TABLE_BIT(TABLE_SOURCE) | TABLE_BIT(TABLE_CLOCK))
 
-/* Which table of the trace is which table here. */
+/* The tables that are sent. */
 enum { EVENTS, SPANS, STATES, LOSSES, SOURCES, CLOCKS, TRACES, N_TABLES };
 
-/* Columns after those of the sender. */
+/* Columns after the sender's. */
 #define UNIX_NS SENDER_COLUMNS
 #define FIRST (SENDER_COLUMNS + 1) /* of `event` */
 #define FIXED_FIRST (FIRST + 1)    /* of others, after `row` */
@@ -54,7 +54,7 @@ _Static_assert(CLICKHOUSE_TRACE_LEN == SENDER_TRACE_LEN, "one name of a trace");
 _Static_assert(EVENT_TABLE_COLUMNS <= COLUMNS_MAX && FIXED_FIRST + FIXED_COLUMNS_MAX <= COLUMNS_MAX,
                "all columns have a place");
 
-/* Which list a field is in, and its name as it is sent. */
+/* The list of a field, and its name in the list. */
 struct field_plan {
     uint8_t list; /* NUMBERS, REALS or TEXTS */
     uint16_t len;
@@ -89,7 +89,8 @@ static const struct {
     {"span", SPANS, TABLE_SPAN},       {"state", STATES, TABLE_STATE}, {"loss", LOSSES, TABLE_LOSS},
     {"source", SOURCES, TABLE_SOURCE}, {"clock", CLOCKS, TABLE_CLOCK},
 };
-/* `row` numbers the rows of a table of one trace, as nothing else is unique, and NULL cannot be sorted by. */
+/* The sorting key of fixed tables. `row` numbers a trace's rows, because no other column is unique, and NULL cannot be
+ * sorted by. */
 #define FIXED_ORDER "host, unix_ns, trace, row"
 
 static const char *const trace_columns[][2] = {
@@ -129,7 +130,7 @@ static struct sender_table *begin_table(struct exporter *exporter, int number, c
     return table;
 }
 
-/* `host` of a source is that of its recording; that of the row may be another, by --host. */
+/* The `host` of a source is the recording host. The row's host may differ, by --host. */
 static void add_columns(struct sender_table *table, const struct trace_table *from)
 {
     for (unsigned i = 0; i < from->n_columns; i++) {
@@ -183,7 +184,7 @@ static int fail(struct exporter *exporter, int r)
     return r == -ENOMEM ? export_no_memory(&exporter->sink.error) : r;
 }
 
-/* Sends the rows that TABLE has, where the next one is of DAY. */
+/* Begins a row of DAY in TABLE. Sends the earlier rows if their day differs or the block is full. */
 static int begin_row(struct exporter *exporter, struct sender_table *table, uint16_t day)
 {
     struct native_block *block = &table->block;

@@ -8,10 +8,10 @@
 #include "libraries/libcurl.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
-/* A server that is busy with merges may take long to answer, but not this long. */
+/* A server may take long to answer while it merges, but not this long. */
 #define ANSWER_TIMEOUT_MS 300000L
 #define ANSWER_MAX (16u << 20)
-/* Of an answer that is quoted in a message. */
+/* Characters of an answer that are quoted in a message. */
 #define QUOTED_MAX 200
 #define REQUEST_TOO_MANY 429
 #define SERVER_ERROR 500
@@ -24,7 +24,7 @@ struct clickhouse {
     char curl_error[CURL_ERROR_SIZE];
 };
 
-/* Errors of ClickHouse that say nothing of the request: it may succeed later. */
+/* Errors of ClickHouse that are not about the request, which may succeed later. */
 static const unsigned passing_errors[] = {
     32,  /* ATTEMPT_TO_READ_AFTER_EOF: a shard has closed the connection */
     159, /* TIMEOUT_EXCEEDED */
@@ -211,7 +211,7 @@ static size_t keep_answer(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
-/* What an answer says, as a part of a message: one line of characters that can be printed. */
+/* Makes one line of printable characters of an answer, for a message. */
 static void quote(const struct text *answer, char buf[QUOTED_MAX + 1])
 {
     const char *p = answer->start, *end = p;
@@ -235,7 +235,7 @@ static void quote(const struct text *answer, char buf[QUOTED_MAX + 1])
     buf[n] = '\0';
 }
 
-/* The number of the error that an answer is, as in "Code: 60, …"; 0: it is not ClickHouse's. */
+/* Returns the number of ClickHouse's error in an answer ("Code: 60, …"), or 0 if it is another answer. */
 static unsigned error_number(const struct text *answer)
 {
     static const char code[] = "Code: ";
@@ -292,7 +292,7 @@ static int fail_by_transfer(const struct clickhouse *clickhouse, CURLcode code, 
     return error_set(error, r, clickhouse->server, "%s", text);
 }
 
-/* Sends DATA to the address ADDRESS. ANSWER is empty. */
+/* Sends DATA to ADDRESS. ANSWER must be empty. */
 static int run(struct clickhouse *clickhouse, const char *address, const char *data, size_t size,
                struct text *answer, struct error *error)
 {

@@ -3,9 +3,9 @@
 
 /* A client of ClickHouse's HTTP interface: queries, and inserts of blocks.
  *
- * A request that fails for a reason that may pass (the server cannot be reached, is overloaded, or gives no answer in
- * time) is the caller's to repeat: the function returns -EAGAIN. Whether an insert that failed so was carried out is not
- * known. All other failures are final. ERROR is filled in both cases, without the password.
+ * If a request fails for a reason that may pass (the server is unreachable or overloaded, or does not answer in time),
+ * the function returns -EAGAIN, and the caller repeats it. It is unknown whether such an insert was carried out. All
+ * other failures are final. ERROR is always filled, without the password.
  *
  * Not thread-safe. The first client of a process loads libcurl. */
 
@@ -15,9 +15,9 @@
 struct clickhouse_login {
     const char *user;     /* NULL: the server's default */
     const char *password; /* or NULL */
-    /* A file of user and password as curl and ftp have them, where a line for the host must be; NULL: none. */
+    /* File of users and passwords in the format of curl and ftp. It must have a line for the host. May be NULL. */
     const char *netrc_file;
-    const char *ca_file; /* certificates that sign the server's; NULL: the system's */
+    const char *ca_file; /* certificates that sign the server's certificate; NULL: the system's */
 };
 
 struct clickhouse;
@@ -28,19 +28,19 @@ int clickhouse_open(const char *url, const struct clickhouse_login *login, struc
                     struct error *error);
 void clickhouse_free(struct clickhouse *clickhouse);
 
-/* Of the URL. "http://HOST:PORT". */
+/* Parts of the URL: "http://HOST:PORT" and the database. */
 const char *clickhouse_server(const struct clickhouse *clickhouse);
 const char *clickhouse_database(const struct clickhouse *clickhouse);
 
-/* Runs SQL outside of the database where IN_DATABASE is false. RET_ANSWER, which the caller owns, gets the answer, cut at
- * 16 MiB; NULL: not wanted. */
+/* Runs SQL, in the URL's database if IN_DATABASE. RET_ANSWER, which the caller owns, gets the answer, cut at 16 MiB;
+ * may be NULL. */
 int clickhouse_query(struct clickhouse *clickhouse, const char *sql, bool in_database,
                      struct text *ret_answer, struct error *error);
 
-/* Sends DATA as the data of the INSERT that SQL is, and returns when it is written on all shards. ID identifies it: the
- * server refuses a second one while the first runs, and -EAGAIN is returned. */
+/* Sends DATA as the data of the INSERT in SQL, and returns when all shards have written it. ID identifies the insert.
+ * While it runs, the server refuses another one with the same ID; then this returns -EAGAIN. */
 int clickhouse_insert(struct clickhouse *clickhouse, const char *sql, const char *id,
                       const struct text *data, struct error *error);
 
-/* Stops a running request: *STOP is not 0. For signal handlers; NULL: never. */
+/* Stops running requests when *STOP is not 0, which a signal handler may set. NULL: never. */
 void clickhouse_stop_by(struct clickhouse *clickhouse, const volatile int *stop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Blocks of rows in ClickHouse's Native format, which keeps columns together, so that the server parses nothing.
+/* Writes blocks of rows in ClickHouse's Native format. It stores columns contiguously, so the server parses nothing.
  *
  *     block   columns, rows            as varint: 7 bits a byte, the lowest first, bit 7 in all but the last
  *             name, type, values       for each column
@@ -19,8 +19,8 @@
  *
  * Source: ClickHouse's documentation of the formats, and what clickhouse-server 18.16 gives for FORMAT Native.
  *
- * A column is appended to value by value; the block is put together when it is sent. Values are copied. A lack of memory
- * is kept in the columns' texts (base/text.h), and returned by native_block_put(). Not thread-safe. */
+ * Values are appended to columns one by one and copied. The block is assembled when it is sent. The columns' texts
+ * (base/text.h) keep an out-of-memory error until native_block_put() returns it. Not thread-safe. */
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -28,10 +28,10 @@
 struct native_column {
     const char *name;
     const char *type;    /* "Nullable(Int32)" */
-    struct text nulls;   /* of Nullable */
-    struct text offsets; /* of Array */
+    struct text nulls;   /* for Nullable */
+    struct text offsets; /* for Array */
     struct text values;
-    uint64_t elements; /* of Array */
+    uint64_t elements; /* for Array */
 };
 
 struct native_block {
@@ -55,7 +55,7 @@ static inline void native_put_u64(struct text *text, uint64_t v)
     text->next += sizeof v;
 }
 
-/* The bytes that the block will have, at most. */
+/* An upper limit of the block's size in bytes. */
 size_t native_block_size(const struct native_block *block);
 /* Appends the block to OUT. 0, -ENOMEM. */
 int native_block_put(const struct native_block *block, struct text *out);

@@ -110,7 +110,8 @@ static int no_memory(struct error *error)
     return error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
-/* Waits before the next try of what began at SINCE and failed with ERROR. False: no time is left, or the user stops it. */
+/* Waits before repeating what began at SINCE and failed with ERROR. False if no time is left, or if the user stops
+ * it. */
 static bool wait_to_retry(const struct sender *sender, uint64_t since, unsigned *pause_ms,
                           struct error *error)
 {
@@ -132,7 +133,7 @@ static bool wait_to_retry(const struct sender *sender, uint64_t since, unsigned 
     return true;
 }
 
-/* clickhouse_query(), again while it may pass. */
+/* As clickhouse_query(), but repeats it while the error may pass. */
 static int query(struct sender *sender, const struct text *sql, bool in_database,
                  struct text *ret_answer, struct error *error)
 {
@@ -149,8 +150,8 @@ static int query(struct sender *sender, const struct text *sql, bool in_database
     return r;
 }
 
-/* The next line of ANSWER, which begins at *AT, cut into two at its tab; NULL: there is none. *RET_SECOND is "" without a
- * tab. Writes into the answer. */
+/* Returns the next line of ANSWER, at *AT, split at its tab; or NULL. *RET_SECOND is "" without a tab. Modifies the
+ * answer. */
 static char *next_line(struct text *answer, size_t *at, char **ret_second)
 {
     char *line = answer->start + *at;
@@ -180,7 +181,7 @@ static int fail_of_schema(const struct sender *sender, const struct sender_table
                      clickhouse_database(clickhouse), table->name, what, column);
 }
 
-/* Compares the columns that the server says TABLE has. *RET_EXISTS: it has any. */
+/* Compares the server's columns of TABLE. *RET_EXISTS: it has any. */
 static int check_columns(const struct sender *sender, const struct sender_table *table,
                          struct text *answer, bool *ret_exists, struct error *error)
 {
@@ -249,7 +250,7 @@ static int make_table(struct sender *sender, const struct sender_table *table, s
     return r;
 }
 
-/* Makes the database if it is missing; a user who may not do that can still send to one that is there. */
+/* Makes the database if it is missing. A user without that right can still send to an existing database. */
 static int make_database(struct sender *sender, struct error *error)
 {
     const char *database = clickhouse_database(sender->options.clickhouse);
@@ -285,7 +286,7 @@ static int fail_of_variant(const struct sender *sender, const struct sender_tabl
                      clickhouse_database(sender->options.clickhouse), table->name);
 }
 
-/* Keeps that the server has N rows of block number BLOCK. */
+/* Stores that the server has N rows of block number BLOCK. */
 static int keep_found(const struct sender *sender, struct sender_table *table, uint64_t block,
                       uint64_t n, struct error *error)
 {
@@ -346,7 +347,7 @@ static int wait_for_inserts(struct sender *sender, struct error *error)
     return r;
 }
 
-/* Reads how many rows of each block the server has; of BLOCK alone, where it is not NULL. */
+/* Reads how many rows of each block, or only of BLOCK if it is not NULL, the server has. */
 static int find_blocks(struct sender *sender, struct sender_table *table, const uint32_t *block,
                        struct error *error)
 {
@@ -398,7 +399,7 @@ void sender_done(struct sender *sender)
     text_done(&sender->data);
 }
 
-/* Whether the server has block number BLOCK of N rows. -EEXIST: it has another one. */
+/* True if the server has block number BLOCK with N rows. -EEXIST if it has another number of rows. */
 static int has_block(const struct sender *sender, const struct sender_table *table, uint32_t block,
                      uint64_t n, struct error *error)
 {
@@ -410,7 +411,7 @@ static int has_block(const struct sender *sender, const struct sender_table *tab
     return found % n == 0 ? 1 : fail_of_variant(sender, table, error);
 }
 
-/* Fills the first columns: they are the same in all rows of the block. */
+/* Fills the first columns, which are the same in all rows of the block. */
 static int fill_columns(const struct sender *sender, struct sender_table *table)
 {
     struct native_column *columns = table->block.columns;
@@ -488,7 +489,7 @@ int sender_flush(struct sender *sender, struct sender_table *table, struct error
     return 0;
 }
 
-/* Merges the parts of TABLE of the days in ANSWER, "DAY\tROWS" each. */
+/* Merges the parts of TABLE for the days in ANSWER, with lines "DAY\tROWS". */
 static int merge_days(struct sender *sender, const struct sender_table *table, struct text *answer,
                       struct error *error)
 {
@@ -554,7 +555,7 @@ static int remove_rows(struct sender *sender, const struct sender_table *table, 
     return r;
 }
 
-/* Whether TABLE still has rows of the trace: ClickHouse removes them in the background. */
+/* True if TABLE still has rows of the trace. ClickHouse removes them in the background. */
 static int is_removed(struct sender *sender, struct sender_table *table, struct error *error)
 {
     int r;

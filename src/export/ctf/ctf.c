@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace in the Common Trace Format 1.8, a directory: `metadata`, and a file for each CPU of each source,
- * `SOURCE_CPU`, and `SOURCE` for what has no CPU. All is in this machine's byte order and without padding:
+/* Writes a trace in the Common Trace Format 1.8. It is a directory with `metadata`, a file `SOURCE_CPU` for each CPU of
+ * each source, and `SOURCE` for events without a CPU. All is in this machine's byte order and without padding:
  *
  *   packet   u32 magic 0xc1fc1fc1, u32 stream class
  *            u64 time of its first event, u64 of its last, u64 size in bits, twice, u64 number of the
@@ -12,18 +12,19 @@
  *            fields: integers of 1, 2, 4 or 8 bytes, doubles, text and a NUL, u32 number of elements
  *            and the elements
  *
- * A stream class has the number of its source times 2, and 1 more where it has CPUs; the event classes of
- * a stream are numbered from 0.
+ * The number of a stream class is its source's number times 2, plus 1 if it has CPUs. The event classes of a stream are
+ * numbered from 0.
  *
- * Times are nanoseconds of the export's clock, counted from the clock's offset. A loss ends the packet before it, and
- * has a packet without events, whose count of discarded events is higher by the loss: so readers show it between the
- * times when it began and ended. Of a loss of unknown size, the number of that packet is higher by two: one is missing. A field that a record lacks is 0 or empty.
+ * Times are nanoseconds of the export's clock, counted from the clock's offset. A loss ends the packet before it and
+ * makes a packet without events, whose count of discarded events is higher by the loss. So readers show the loss
+ * between its begin and its end. If the size of a loss is unknown, one packet number is skipped. A missing field is 0
+ * or empty.
  *
- * Within a file times must not decrease: the few events that came too late to be put in order get the time of the
- * event before.
+ * Times in a file must not decrease. The few events that were too late to be put in order get the time of the previous
+ * event.
  *
- * Memory holds a packet per file; all packets are written when they come to 32 MiB. Each file is opened again for each
- * packet, so that one descriptor is enough for any number of CPUs. */
+ * Memory holds one packet per file. All packets are written when their sizes add up to 32 MiB. Each file is opened
+ * again for each packet, so one descriptor is enough for any number of CPUs. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,27 +45,27 @@
 #define BUFFERED_MAX ((size_t)32 * 1024 * 1024)
 #define HEAD_MAX 64
 
-/* An event class of the trace is several of a stream: with 0 to MISSING_MAX fields at its end missing, and with a vCPU
- * or without. CTF has no value for what is not known. */
+/* An event class of the trace becomes several classes of a stream: with 0 to MISSING_MAX missing fields at its end, and
+ * with or without a vCPU. CTF cannot express an unknown value. */
 #define MISSING_MAX 7u
 #define VARIANTS (2 * (MISSING_MAX + 1))
 
 struct stream {
     const struct origin *origin;
-    struct stream *next; /* all of them */
+    struct stream *next; /* all streams */
     struct text events;  /* of the packet that is being filled */
     unsigned source;     /* number of the origin */
     int32_t cpu;
-    uint64_t begin, last; /* times; of the packet's first event, and of the last one of all */
+    uint64_t begin, last; /* time of the packet's first event, and of the stream's last event */
     uint64_t n_packets;
     uint64_t discarded;
 };
 
-/* A stream class: an origin, with CPUs or without. */
+/* A stream class: an origin, with or without CPUs. */
 struct stream_class {
     bool declared;
-    uint32_t (
-        *ids)[VARIANTS]; /* by class->index: the number of each variant, from 1; 0: not declared */
+    /* By class->index: the number of each variant, from 1; 0 if not declared. */
+    uint32_t (*ids)[VARIANTS];
     unsigned n_classes;
     uint32_t n_ids;
 };
@@ -80,7 +81,7 @@ struct ctf {
     unsigned n_stream_classes;
     struct map streams; /* by number of the origin and CPU */
     struct stream *all;
-    struct stream *recent; /* the one of the last item */
+    struct stream *recent; /* of the last item */
     size_t buffered;
     struct text declarations;
 };
@@ -111,7 +112,7 @@ static unsigned stream_class_id(const struct stream *stream)
     return 2 * stream->source + (stream->cpu != CPU_UNKNOWN);
 }
 
-/* Writes the packet out, also one without events. */
+/* Writes the packet, even without events. */
 static int flush(struct ctf *ctf, struct stream *stream)
 {
     char room[HEAD_MAX + TEXT_ROOM_MAX];
@@ -224,7 +225,7 @@ static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsign
     return 0;
 }
 
-/* The number of fields at the end that have no value, up to the most that an event class can express. */
+/* Returns the number of fields at the end without a value, at most MISSING_MAX. */
 static unsigned count_missing(const struct event_class *class, const struct value *values)
 {
     unsigned missing = 0;
@@ -236,7 +237,7 @@ static unsigned count_missing(const struct event_class *class, const struct valu
     return missing;
 }
 
-/* A time as the stream has it: from the offset on, and not before the one before. */
+/* Converts a time for the stream: from the offset on, and not before the previous time. */
 static uint64_t stream_time(struct ctf *ctf, const struct stream *stream, const struct item *item,
                             int64_t time)
 {
@@ -254,7 +255,7 @@ static uint64_t stream_time(struct ctf *ctf, const struct stream *stream, const 
     return MAX(stream->last, export_since(ns, ctf->offset_s * NANOSECONDS));
 }
 
-/* Up to its first NUL, and a NUL. */
+/* Puts a string up to its first NUL, with a NUL. */
 static void put_string(struct text *text, const char *s, size_t len)
 {
     text_put(text, s, strnlen(s, len));
@@ -396,7 +397,7 @@ static int ctf_put(struct sink *sink, const struct item *items, unsigned n)
     return 0;
 }
 
-/* From when on all CPUs of ORIGIN were recorded, by the export's clock; 0: from the begin. */
+/* Returns when the data of all CPUs of ORIGIN begin, by the export's clock; 0: from the beginning. */
 static uint64_t complete_from(const struct ctf *ctf, const struct origin *origin)
 {
     return origin->complete_from == 0

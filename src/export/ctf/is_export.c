@@ -8,7 +8,7 @@
 #include "export/ctf/tsdl.h"
 #include "export/export.h"
 
-/* Bounds the metadata that is read; that of an export is smaller. */
+/* Limits the metadata that is read; an export's is smaller. */
 #define METADATA_MAX_BYTES ((size_t)4 << 20)
 
 static bool is_exported_metadata(int directory)

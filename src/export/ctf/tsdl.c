@@ -7,8 +7,7 @@
 
 #include "event/origin_flags.h"
 
-/* Writes a quoted string, with escapes for what a TSDL string cannot hold, and for what would end a comment around
- * it. */
+/* Writes a quoted string. Escapes what a TSDL string cannot contain, and what would end a comment around it. */
 static void put_quoted(struct text *text, const char *s)
 {
     text_put_char(text, '"');
@@ -113,8 +112,8 @@ void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin
     text_put_literal(text, "    };\n};\n");
 }
 
-/* The name of field NUMBER as an identifier, with a '_' in front, which readers take away: so it may be
- * any of TSDL's own words. */
+/* Puts the name of field NUMBER as an identifier after a '_', which readers remove. So it may be any keyword of
+ * TSDL. */
 static void put_name(struct text *text, const struct event_class *class, unsigned number)
 {
     const char *name = class->fields[number].name;
@@ -171,7 +170,7 @@ static void put_field(struct text *text, const struct event_class *class, unsign
     text_put_literal(text, " */\n");
 }
 
-/* "GROUP:NAME" as LTTng and perf write it. The group is repeated in a comment, because names may contain colons. */
+/* Puts "GROUP:NAME" as LTTng and perf do. A comment repeats the group, because names may contain colons. */
 static void put_event_name(struct text *text, const struct event_class *class)
 {
     struct text name = TEXT_IN_MEMORY;

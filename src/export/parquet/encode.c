@@ -8,14 +8,14 @@
 #define PART 32u
 #define PARTS (BLOCK / PART)
 
-/* Bits on their way to OUT. */
+/* Collects bits for OUT. */
 struct bits {
     struct text *out;
     uint64_t word;
     unsigned n;
 };
 
-/* V of at most 32 bits. */
+/* Puts V of at most 32 bits. */
 static inline void put_short(struct bits *bits, uint64_t v, unsigned width)
 {
     bits->word |= v << bits->n;

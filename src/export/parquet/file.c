@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A Parquet file, the subset that this needs (Apache Parquet, parquet.thrift and Encodings.md); numbers are little-endian:
+/* Writes a Parquet file in the following subset of the format (Apache Parquet, parquet.thrift and Encodings.md).
+ * Numbers are little-endian:
  *
  *   "PAR1"
  *   row groups   a column after the other: a dictionary page if it has one, then data pages of up to 32,768 rows
@@ -11,9 +12,9 @@
  *                  PLAIN                doubles, other texts; as in a dictionary
  *   FileMetaData, u32 its length, "PAR1"
  *
- * PageHeader and FileMetaData are structs of Thrift (thrift.h). Columns are flat. The metadata of a row group has the least
- * and the largest value of each column, by which engines leave it out: of numbers always, unless one is not a number; of
- * texts, if they are short. */
+ * PageHeader and FileMetaData are structs of Thrift (thrift.h). Columns are flat. The metadata of a row group has the
+ * least and the largest value of each column, by which engines skip the group: for numbers always, unless one is not a
+ * number; for texts if they are short. */
 
 #include "export/parquet/file.h"
 
@@ -35,7 +36,7 @@
 #define MAGIC_LEN 4u
 #define PAGE_ROWS 32768u
 #define ZSTD_LEVEL 1
-/* Of a dictionary: entries, of numbers and of texts. */
+/* Limits of a dictionary: entries of numbers and of texts. */
 #define NUMBERS_MAX 4096u
 #define TEXTS_MAX 16384u
 #define SLOTS (4 * TEXTS_MAX)
@@ -48,18 +49,18 @@ enum { CODEC_ZSTD = 6 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14 };
 
-/* A column of a row group while it is written. */
+/* A column of a row group that is being written. */
 struct chunk {
     const struct parquet_column *column;
     const char *p;           /* numbers or bytes */
-    const uint32_t *lengths; /* NULL: numbers */
+    const uint32_t *lengths; /* NULL for numbers */
     const char *nulls;
-    uint32_t n; /* values */
+    uint32_t n; /* number of values */
     enum encoding encoding;
     uint64_t uncompressed, compressed, first, data; /* sizes and offsets */
     uint32_t n_entries;
-    uint32_t entries[TEXTS_MAX]; /* of the dictionary: the values' numbers */
-    uint64_t offsets[TEXTS_MAX]; /* of the entries in `p`; of texts */
+    uint32_t entries[TEXTS_MAX]; /* of the dictionary: index of a value for each entry */
+    uint64_t offsets[TEXTS_MAX]; /* where entries are in `p`, for texts */
 };
 
 static bool is_text(const struct parquet_column *column)
@@ -141,7 +142,8 @@ static bool is_same(const struct chunk *chunk, uint32_t entry, uint32_t i, uint6
            memcmp(chunk->p + chunk->offsets[entry], chunk->p + offset, chunk->lengths[i]) == 0;
 }
 
-/* Whether the values of CHUNK are few: then they are in its dictionary, and their places in it are the indices. */
+/* Makes a dictionary if CHUNK has few distinct values. Then the indices are the values' places in it. False if there
+ * are too many. */
 static bool make_dictionary(struct parquet_writer *writer, struct chunk *chunk)
 {
     uint32_t max = MIN(chunk->lengths ? TEXTS_MAX : NUMBERS_MAX, chunk->n / 2);
@@ -208,7 +210,8 @@ static bool is_nan(const struct parquet_column *column, const char *p)
     return isnan(v);
 }
 
-/* -0 and 0 are equal, and readers may compare bits: the least of them is -0, the largest 0. */
+/* -0 and 0 are equal, but readers may compare bits. So a least value of zero becomes -0, and a largest one becomes
+ * 0. */
 static void settle_zeros(struct bounds *bounds)
 {
     double least, largest;
@@ -256,7 +259,7 @@ static void find_bounds(const struct chunk *chunk, struct bounds *bounds)
 
 /* ---- Pages ---- */
 
-/* Writes the page that WRITER has. */
+/* Writes the page in WRITER. */
 static int write_page(struct parquet_writer *writer, struct parquet_file *file, struct chunk *chunk,
                       int fd, unsigned page_type, uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A directory of Parquet files, partitioned as Hive does, which DuckDB, Spark and ClickHouse read as it is:
+/* Writes a directory of Parquet files with Hive's partitions, which DuckDB, Spark and ClickHouse can read:
  *
  *   event/host=HOST/day=YYYY-MM-DD/layer=LAYER/event=NAME/part-N.parquet
  *                the events of one table (tables/event_table.h), number N; classes of an event with other fields are other
@@ -7,15 +7,15 @@
  *   TABLE/host=HOST/day=YYYY-MM-DD/part-0.parquet
  *                the rows of a fixed table (tables/columns.h): span, state, loss, source, …; each has a file
  *
- * Columns are those of the table, after unix_ns, the time of day: of a span or a state, that of its begin. The day (UTC) is
- * that of unix_ns, but of a span or a state that of its end, because rows come in that order. Of tables without a time,
- * it is the first event's. A column that is called as a partition is (host, day, layer, event) has the prefix `field_`, or
- * `recorded_` in a fixed table.
+ * The first column is unix_ns, the time of day; for a span or a state, of its begin. The table's columns follow. The
+ * day (UTC) is the day of unix_ns, except that spans and states have the day of their end, because rows come in that
+ * order. Tables without times have the first event's day. A column with the name of a partition (host, day, layer,
+ * event) has the prefix `field_`, or `recorded_` in a fixed table.
  *
- * The metadata of each file says of the whole trace what it is known by, how exact its times are and what it lost
+ * The metadata of each file states the whole trace's identifier, how exact its times are, and what it lost
  * (strata-export(1)).
  *
- * Memory holds HELD_MAX bytes of rows, however many files there are: the largest are written first. */
+ * Memory holds HELD_MAX bytes of rows, however many files there are. The largest parts are written first. */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -33,22 +33,22 @@
 
 #define HELD_MAX ((size_t)64 << 20)
 #define NUMBER_SIZE 24u
-/* Of a partition's value, escaped; a file's name may have 255 bytes. */
+/* Longest value of a partition, escaped; a file name may have 255 bytes. */
 #define VALUE_MAX 200u
 #define COLUMN_NAME_MAX 300u
 #define WANTED ((TABLE_BIT(FIXED_TABLES) - 1) & ~TABLE_BIT(TABLE_EVENT))
 
-/* The rows of a table, by day. */
+/* The rows of a table on one day. */
 struct part {
     struct parquet_file file;
     uint16_t day;
     struct part *next_day; /* of the same table */
-    struct part *next;     /* all */
+    struct part *next;     /* all parts */
 };
 
 struct dataset {
     const struct trace_table *table;
-    const struct event_table *events; /* NULL: a fixed table */
+    const struct event_table *events; /* NULL for a fixed table */
     const char **names;               /* of the columns of `table` */
     struct part *parts;
 };
@@ -62,9 +62,9 @@ struct exporter {
     struct arena arena;
     struct calendar calendar;
     int dir;
-    size_t held; /* bytes */
+    size_t held; /* in bytes */
     bool has_error, has_error_unknown, has_lost_unknown;
-    int64_t error_ns; /* the largest of a time */
+    int64_t error_ns; /* largest error of a time */
     uint64_t n_losses, n_lost;
     struct part *parts, *last;
     struct dataset fixed[FIXED_TABLES];
@@ -80,7 +80,7 @@ static int fail(struct exporter *exporter, int r)
 
 /* ---- Names ---- */
 
-/* "/KEY=VALUE", with escapes as Hive's: no VALUE leaves its directory. */
+/* Puts "/KEY=VALUE", escaped as Hive does, so that no VALUE leaves its directory. */
 static void put_partition(struct text *path, const char *key, const char *value)
 {
     size_t end;
@@ -145,7 +145,7 @@ static int name_columns(struct exporter *exporter, struct dataset *dataset)
 
 /* ---- Files ---- */
 
-/* Makes the directories of PATH, which is relative to DIR. */
+/* Makes the directories in PATH, which is relative to DIR. */
 static int make_parents(int dir, char *path)
 {
     for (char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
@@ -248,7 +248,7 @@ static int flush(struct exporter *exporter, struct part *part)
     return parquet_flush(&exporter->writer, &part->file, exporter->dir);
 }
 
-/* Writes the parts that hold the most, until half of the memory is free. */
+/* Writes the parts that hold most, until half of the memory is free. */
 static int make_room(struct exporter *exporter)
 {
     int r = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Writes Thrift's compact protocol, in which the metadata of Parquet is (Apache Thrift, doc/specs/thrift-compact-protocol.md):
+/* Writes Thrift's compact protocol, which Parquet uses for its metadata (Apache Thrift, doc/specs/thrift-compact-protocol.md):
  *
  *   struct   its fields, then a byte 0
- *   field    a byte: number less that of the field before << 4 | type; then the value
+ *   field    a byte: (number - previous field's number) << 4 | type; then the value
  *   i32, i64 varint of the zigzag; binary: varint of the length, and the bytes
  *   list     a byte: number of elements << 4 | type; 15 << 4 and a varint from 15 elements on; then the elements
  *   bool     as a field: its type; the value takes no room */
@@ -39,7 +39,7 @@ static inline void put_zigzag(struct text *out, int64_t v)
     put_varint(out, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-/* LAST: the number of the struct's last field, 0 before the first. Numbers ascend, by less than 16. */
+/* LAST: the number of the struct's previous field, 0 before the first. Numbers ascend in steps below 16. */
 static inline void thrift_field(struct text *out, unsigned *last, unsigned number,
                                 enum thrift_type type)
 {

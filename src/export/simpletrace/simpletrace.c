@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of QEMU's simple trace backend, version 4, in this machine's byte order:
+/* Writes files of QEMU's simple trace backend, version 4, in this machine's byte order:
  *
  *   file header      u64 0xffffffffffffffff, u64 0xf2b177cb0aa429b4, u64 4
  *   names an event   u64 0, u64 event id, u32 length, name without a NUL
  *   event            u64 1, u64 event id, u64 time in ns, u32 length (from the id on),
  *                    u32 pid, then the arguments: u64, or u32 length and bytes of a string
- *   dropped events   an event of the id 0xfffffffffffffffe with one argument: how many; 0 if the
+ *   dropped events   an event with the id 0xfffffffffffffffe and one argument: how many; 0 if the
  *                    number is unknown
  *
- * What a record does not have, as its layout has grown since, is 0 or "". An event of more than ten fields has
- * the last of them as text in its tenth argument (export/simpletrace/simpletrace.h).
+ * Fields that a record lacks, because its layout has grown since, are 0 or "". If an event has more than ten fields,
+ * its tenth argument has the last ones as text (export/simpletrace/simpletrace.h).
  *
- * The format has no CPUs and no vCPUs. A reader needs the declarations of the events: those of the QEMU
- * that was traced, or what export/simpletrace/trace_events.c writes.
+ * The format has no CPUs and no vCPUs. A reader needs the declarations of the events: from the traced QEMU, or written
+ * by export/simpletrace/trace_events.c.
  *
  * Source of the facts: the writer (trace/simple.c) and the reader (scripts/simpletrace.py) of QEMU 7.2. */
 
@@ -38,14 +38,14 @@ enum {
 
 #define TYPE_SIZE 8
 #define HEAD_SIZE 24 /* of a record, from its id on */
-/* No writer makes longer records, so no reader need take them: strings are cut. */
+/* Longest record; strings are cut. No writer makes longer records, so readers need not accept them. */
 #define RECORD_MAX (192 * 1024)
 
-/* What an event's arguments are made from. */
+/* How an event's arguments are made. */
 struct simpletrace_class {
     uint64_t id;
     bool known;
-    bool words; /* no strings */
+    bool words; /* no argument is a string */
 };
 
 struct simpletrace {
@@ -55,7 +55,7 @@ struct simpletrace {
     struct simpletrace_class *classes; /* by class->index */
     unsigned n_classes;
     uint64_t n_ids;
-    struct map id_of; /* name: id + 1 */
+    struct map id_of; /* id + 1 by name */
     struct text arguments;
     struct text scratch;
 };
@@ -127,7 +127,7 @@ static void put_argument(struct simpletrace *st, const struct field *field,
     }
 }
 
-/* The fields that are no arguments of their own. */
+/* Puts the fields that are not separate arguments. */
 static void put_rest(struct simpletrace *st, const struct event_class *class,
                      const struct value *values)
 {

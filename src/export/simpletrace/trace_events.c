@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The declarations of the events that a trace holds, as a trace-events file of QEMU: what reads a
- * file that export/simpletrace/simpletrace.c made of the same trace. One line an event, when the first of its
- * kind comes:
+/* Writes the declarations of a trace's events as a trace-events file of QEMU, to read a file that
+ * export/simpletrace/simpletrace.c made of the same trace. It has one line per event, written at the event's first
+ * occurrence:
  *
- *     name(TYPE ARGUMENT, …) "FORMAT"
- */
+ *     name(TYPE ARGUMENT, …) "FORMAT" */
 
 #include <ctype.h>
 #include <string.h>
@@ -23,7 +22,7 @@ struct trace_events {
     unsigned n;
 };
 
-/* Bytes of the declared type of an integer. */
+/* The width of an integer's declared type, in bits. */
 static unsigned bits_of(const struct field *field)
 {
     unsigned size = field->c_size ? field->c_size : field->size;
@@ -43,7 +42,7 @@ static void put_type(struct text *out, const struct field *field)
         text_printf(out, "%sint%u_t ", field->type == FIELD_INT ? "" : "u", bits_of(field));
 }
 
-/* A field's name as an identifier; NUMBER keeps apart what this makes alike. */
+/* Puts a field's name as an identifier. NUMBER distinguishes names that become equal. */
 static void put_argument_name(struct text *out, const struct event_class *class, unsigned number)
 {
     const char *name = class->fields[number].name;
@@ -61,8 +60,7 @@ static void put_argument_name(struct text *out, const struct event_class *class,
         text_put_u64(out, number);
 }
 
-/* `name=%PRI…` of each, in the order of the arguments. Names of conversions stand between the quoted
- * pieces. */
+/* Puts `name=%PRI…` for each field, in the order of the arguments. PRI macros are between the quoted pieces. */
 static void put_plain_format(struct text *out, const struct event_class *class)
 {
     bool quoted = false;
@@ -98,7 +96,7 @@ static void put_plain_format(struct text *out, const struct event_class *class)
         text_put_char(out, '"');
 }
 
-/* The class's own format, where it is one over these arguments. */
+/* True if the class has a format of its own over these arguments. */
 static bool has_format(const struct event_class *class)
 {
     if (!class->program || !class->format || class->put_text || simpletrace_has_rest(class))

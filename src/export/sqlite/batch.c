@@ -12,7 +12,7 @@
 struct sqlite_batch_row {
     struct item item;
     struct event_row row; /* of `item` */
-    uint32_t next;        /* of its table, or SQLITE_BATCH_NONE */
+    uint32_t next;        /* next row of its table, or SQLITE_BATCH_NONE */
 };
 
 struct batch_table {
@@ -23,7 +23,7 @@ struct batch_table {
 struct batch_cursor {
     sqlite3_vtab_cursor base;
     struct sqlite_batch *batch;
-    const struct sqlite_batch_row *row; /* NULL: after the last */
+    const struct sqlite_batch_row *row; /* NULL at the end */
 };
 
 static int table_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
@@ -58,7 +58,7 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* There is one way to read it: from first to last. */
+/* The only way to read it is from first to last. */
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     (void)base;
@@ -118,7 +118,7 @@ static int cursor_eof(sqlite3_vtab_cursor *base)
     return !container_of(base, struct batch_cursor, base)->row;
 }
 
-/* A column for which no result is set is NULL. */
+/* A column without a result is NULL. */
 static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     struct batch_cursor *cursor = container_of(base, struct batch_cursor, base);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SQLite's library: opening, statements, errors. */
+/* Calls of SQLite's library: opening, statements, errors. */
 #include "export/sqlite/database.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A database of SQLite 3, written by SQLite's own library: the tables of tables/columns.h.
+/* Writes a database by SQLite's library, with the tables of tables/columns.h.
  *
  *   LAYER_NAME   a table for each event: id INTEGER PRIMARY KEY, time_ns, error_ns, source, cpu, pid, vcpu, a column
  *                for each field, and one for its name. Where classes of an event have other fields: a view of
@@ -7,11 +7,11 @@
  *   event        a view of all events, also called `events`; events_json has `fields` besides, an object of JSON
  *   span, state, loss, source, clock, thread, cpu, class, field, value_name, meta, fact, problem
  *
- * strata-export(1) describes them. Unknown values are NULL. SQLite has no unsigned numbers of 64
- * bits: those from 2^63 on are stored as the negative ones of the same bits.
+ * strata-export(1) describes them. Unknown values are NULL. SQLite has no unsigned 64-bit numbers, so numbers from 2^63
+ * on are stored as the negative numbers with the same bits.
  *
- * All is one transaction without a journal: a database that is not whole is thrown away. A table is only
- * ever appended to, so SQLite's cache holds the ends of the tables and no more, whatever the size. */
+ * The whole export is one transaction without a journal, because an incomplete database is thrown away. Rows are only
+ * appended, so SQLite's cache holds only the ends of the tables, whatever the size. */
 
 #include "export/sqlite/database.h"
 #include "tables/sql.h"
@@ -43,8 +43,8 @@ static int make_table(struct sqlite *db, struct sqlite_rows *rows)
     return sqlite_execute_text(db, &sql);
 }
 
-/* The `INSERT` of all that a scan of the virtual table shows. Of the columns that not every event has, those that
- * none had so far are NULL and not read, and `source` is a constant: a column of the virtual table costs 10 ns a row. */
+/* Puts the `INSERT` of a scan of the virtual table. Columns that no event had so far are NULL and not read, and
+ * `source` is a constant, because a column of the virtual table costs 10 ns per row. */
 static void put_insert(struct text *sql, const struct sqlite_rows *rows)
 {
     unsigned columns = rows->columns | 1u << EVENT_ID | 1u << EVENT_TIME;
@@ -62,7 +62,7 @@ static void put_insert(struct text *sql, const struct sqlite_rows *rows)
     text_put_literal(sql, " FROM " SQLITE_BATCH_TABLE);
 }
 
-/* The statement that inserts the columns which the events of ROWS have so far. */
+/* Makes the statement that inserts the columns which events of ROWS had so far. */
 static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
 {
     struct text sql = TEXT_IN_MEMORY;
@@ -100,7 +100,7 @@ static int flush(struct sqlite *db)
     return r;
 }
 
-/* Which columns the event has that not every event does. */
+/* Returns which of the optional columns the event has. */
 static inline unsigned columns_of(const struct event_row *row, bool other)
 {
     const struct item *item = row->item;
@@ -129,7 +129,7 @@ static int put_event(void *arg, const struct event_row *row)
     return 0;
 }
 
-/* The statement that inserts a row of a fixed table. */
+/* Makes the statement that inserts a row of a fixed table. */
 static _cold_ int make_fixed_insert(struct sqlite *db, enum fixed_table number)
 {
     const struct trace_table *table = &fixed_tables[number];
@@ -162,7 +162,7 @@ static int put_row(void *arg, enum fixed_table number, const struct value *cells
     return sqlite_run(db, db->inserts[number]);
 }
 
-/* R of the sink of tables, with its error. */
+/* Handles the result R of the sink of tables, with its error. */
 static int check(struct sqlite *db, int r)
 {
     if (r < 0 && !db->sink.error.code) {
@@ -185,7 +185,7 @@ static int sqlite_begin_loss(struct sink *sink, const struct item *item)
     return sink_begin_loss(container_of(sink, struct sqlite, sink)->tables, item);
 }
 
-/* The table of the first of several variants gives its name to their view. */
+/* If an event has several variants, its name becomes their view's, so the first variant's table is renamed. */
 static int rename_variants(struct sqlite *db)
 {
     int r = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A Perfetto trace: a file of packets, protocol buffers' messages (export/timeline/perfetto.proto), which ui.perfetto.dev
- * and trace_processor open. Source: protos/perfetto/trace/ of Perfetto.
+/* Writes a Perfetto trace for ui.perfetto.dev and trace_processor. It is a file of packets, which are messages of
+ * protocol buffers (export/timeline/perfetto.proto). Source: protos/perfetto/trace/ of Perfetto.
  *
  *   start         the clock, where it is one that Perfetto knows; all times are of it, in ns
  *   track         when something first happens on it: its number, name, parent and rank
@@ -18,9 +18,8 @@
  *
  * A loss is a slice called "lost" from when it began, with how many as "lost" and why as "cause".
  *
- * A packet of an event is put together in place, for its size is bounded before by its class and by the length
- * of its text. Of an event that could be larger than 256 MiB, text and arrays are left out, and "strata.cut" says
- * so. */
+ * The packet of an event is assembled in place, because its class and the length of its text limit its size. If an
+ * event could be larger than 256 MiB, text and arrays are left out, and "strata.cut" says so. */
 
 #include <limits.h>
 #include <string.h>
@@ -42,12 +41,12 @@ enum {
     TYPE_COUNTER = 4,
 };
 
-/* What is there beside the fields. */
+/* Size of a packet without the fields. */
 #define EVENT_MAX 384
-/* Names of slices beyond these are written as they are: what threads call themselves is without end. */
+/* Later names of slices are written in full, because threads may choose any number of names. */
 #define SLICE_NAMES_MAX 65536
 
-/* Annotations of our own. */
+/* Strata's own annotations. */
 enum own {
     OWN_BEGIN,
     OWN_END,
@@ -69,7 +68,7 @@ static const char *const own_names[] = {
     "skipped_bytes",
 };
 
-/* The number of a task's name, as it was last asked for. */
+/* The number of a task's name, as last looked up. */
 struct task {
     const struct origin *origin;
     const char *name;
@@ -83,7 +82,7 @@ struct perfetto {
     struct slices slices;
     struct text *out;
     const struct export_options *options;
-    struct text scratch; /* what is longer than OUT has room for at once */
+    struct text scratch; /* for what does not fit into OUT at once */
     struct perfetto_strings strings;
     struct perfetto_fields fields;
     unsigned own[N_OWN];
@@ -99,7 +98,7 @@ static struct perfetto *perfetto_of(struct slices *slices)
 
 /* ---- annotations ---- */
 
-/* One of our own whose value is the number V, or a string's number. */
+/* Puts an annotation of Strata's with the value V, a number or a string's number. */
 static char *put_own(const struct perfetto *perfetto, char *p, enum own own, unsigned value,
                      uint64_t v)
 {
@@ -142,14 +141,14 @@ static unsigned vcpu_number(struct perfetto *perfetto, const struct item *item)
     return number;
 }
 
-/* Numbers of what SLICE has besides its fields, which are looked up before the packet is begun, as new ones are
+/* Numbers of SLICE's strings besides its fields. They are looked up before the packet begins, because new strings are
  * packets of their own. */
 struct beside {
     unsigned name; /* of the slice */
     unsigned task;
     unsigned vcpu;
     unsigned cut;
-    unsigned error; /* that of its time is not known */
+    unsigned error; /* says that the error of its time is unknown */
 };
 
 static void look_up(struct perfetto *perfetto, const struct slice *slice, struct beside *ret)
@@ -224,7 +223,7 @@ static char *put_beside(const struct perfetto *perfetto, char *p, const struct s
 
 /* ---- packets ---- */
 
-/* Writes a packet up to where the name and the annotations of its event follow. Packet and event stay open. */
+/* Writes a packet up to the name and the annotations of its event. Packet and event stay open. */
 static inline char *begin_event(char *p, int64_t ns, unsigned type, const struct track *track,
                                 char **ret_packet, char **ret_event)
 {
@@ -237,7 +236,7 @@ static inline char *begin_event(char *p, int64_t ns, unsigned type, const struct
     return wire_number(p, EVENT_TRACK_UUID, track->number);
 }
 
-/* How many bytes SLICE may need at most, with VALUES. */
+/* Returns an upper limit of the bytes that SLICE needs with VALUES. */
 static size_t bound(const struct slice *slice, const struct class_plan *plan,
                     const struct value *values)
 {

@@ -12,10 +12,10 @@
 #include "export/timeline/perfetto_wire.h"
 #include "tracks/slices.h"
 
-/* A field that is a number or the head of one that is more. */
+/* A field that is a number, or the head of a longer field. */
 #define FIELD_MAX (2 + PERFETTO_HEAD_MAX + 2 * VARINT_MAX)
-/* Bytes that one byte of text or raw memory may become: a message for an element of one byte that is negative,
- * whose number alone takes ten. */
+/* Largest size of one byte of text or raw memory: a negative one-byte element is a message whose number takes ten
+ * bytes. */
 #define GROWTH 16
 
 /* ---- classes ---- */
@@ -43,7 +43,7 @@ static bool is_scalar(const struct field *field)
     return field->type != FIELD_STRING && field->type != FIELD_BYTES;
 }
 
-/* The number of the annotation with the name of a field's value. */
+/* Returns the number of the annotation for the names of a field's values. */
 static unsigned called_number(struct perfetto_fields *fields, const char *field)
 {
     struct text *named = &fields->named;
@@ -92,7 +92,7 @@ _cold_ struct class_plan *perfetto_class_make(struct perfetto_fields *fields,
 
 /* ---- annotations ---- */
 
-/* An annotation whose value is a varint V after HEAD. */
+/* Puts an annotation whose value is the varint V after HEAD. */
 static inline char *put_scalar(char *p, const struct field_plan *plan, uint64_t v)
 {
     *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
@@ -101,7 +101,7 @@ static inline char *put_scalar(char *p, const struct field_plan *plan, uint64_t 
     return wire_varint(p + plan->head_len, v);
 }
 
-/* The head of an annotation whose value is LEN bytes. */
+/* Puts the head of an annotation whose value has LEN bytes. */
 static char *put_bytes_head(char *p, const struct field_plan *plan, size_t len)
 {
     *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
@@ -140,7 +140,7 @@ static char *put_string(struct perfetto_strings *strings, char *p, const struct 
     return p + len;
 }
 
-/* Plain bytes, as hexadecimal digits. */
+/* Puts plain bytes as hexadecimal digits. */
 static char *put_hex(char *p, const struct field_plan *plan, const struct value *value)
 {
     p = put_bytes_head(p, plan, 2 * (size_t)value->len);
@@ -149,7 +149,7 @@ static char *put_hex(char *p, const struct field_plan *plan, const struct value 
     return p;
 }
 
-/* Elements, each a message with a number: the head names the array, then there is one of these for each. */
+/* Puts elements, each as a message with a number. The head, which names the array, comes first. */
 static char *put_array(char *p, const struct field_plan *plan, const struct field *field,
                        const struct value *value)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The fields of events as annotations of Perfetto's events: each by its name, typed; and what a value of FIELD is called,
- * as "strata.name.FIELD". They are put together in place, where there is room for perfetto_fields_size(). */
+/* Writes the fields of events as typed annotations of Perfetto's events, each by its name. The name of a value of FIELD
+ * is written as "strata.name.FIELD". They are assembled in place, where perfetto_fields_size() bytes must be free. */
 
 #include "event/value.h"
 #include "export/timeline/perfetto_strings.h"
@@ -10,34 +10,34 @@
 /* Tag, length, tag and number of the name, tag of the value. */
 #define PERFETTO_HEAD_MAX 10
 
-/* A field: what stands before its value in an annotation. */
+/* What precedes the value of a field in its annotation. */
 struct field_plan {
     uint8_t head[PERFETTO_HEAD_MAX - 1];
     uint8_t head_len;
-    unsigned called; /* number of "strata.name.FIELD", where values have names */
+    unsigned called; /* number of "strata.name.FIELD", if values have names */
 };
 
 struct class_plan {
-    struct field_plan *fields; /* NULL: not made yet */
+    struct field_plan *fields; /* NULL before it is made */
     unsigned name;             /* numbers of its strings */
     unsigned category;
     unsigned name_value; /* as the value of an annotation */
-    bool scalars;        /* has no field that is text or an array */
-    bool named;          /* has a field whose values have names */
+    bool scalars;        /* no field is text or an array */
+    bool named;          /* values of some field have names */
 };
 
 struct perfetto_fields {
     struct perfetto_strings *strings;
     struct class_plan *classes; /* by class->index */
     unsigned n_classes;
-    struct text named; /* in memory: annotations of what values are called */
+    struct text named; /* in memory: annotations with names of values */
     struct arena arena;
 };
 
 struct class_plan *perfetto_class_make(struct perfetto_fields *fields,
                                        const struct event_class *class);
 
-/* NULL when memory is out. */
+/* NULL if out of memory. */
 static inline const struct class_plan *perfetto_class(struct perfetto_fields *fields,
                                                       const struct event_class *class)
 {
@@ -46,16 +46,16 @@ static inline const struct class_plan *perfetto_class(struct perfetto_fields *fi
     return perfetto_class_make(fields, class);
 }
 
-/* How many bytes the annotations of VALUES need at most, but for what perfetto_fields_name() makes. */
+/* An upper limit of the size of VALUES' annotations, without those that perfetto_fields_name() makes. */
 size_t perfetto_fields_size(const struct class_plan *plan, const struct event_class *class,
                             const struct value *values);
-/* For an event that no packet could hold: in a damaged or hostile trace, fields may be the same memory again and
- * again. */
+/* Removes texts of an event that does not fit into a packet. In a damaged or hostile trace, several fields may be the
+ * same memory. */
 void perfetto_fields_leave_out_texts(const struct event_class *class, struct value *values);
-/* Makes the annotations of what values are called: fields->named. */
+/* Makes annotations with the names of values, in fields->named. */
 void perfetto_fields_name(struct perfetto_fields *fields, const struct class_plan *plan,
                           const struct item *item, const struct value *values);
-/* Puts the annotations at P; returns their end. */
+/* Puts the annotations at P. Returns their end. */
 char *perfetto_fields_put(struct perfetto_fields *fields, char *p, const struct class_plan *plan,
                           const struct event_class *class, const struct value *values);
 void perfetto_fields_done(struct perfetto_fields *fields);

@@ -6,7 +6,7 @@
 #include "export/timeline/perfetto.pb-c.h"
 #include "export/timeline/perfetto_wire.h"
 
-/* What this and perfetto.proto call TracePacket, and so on. */
+/* Shorter names for the generated types. */
 typedef Perfetto__Protos__TracePacket Packet;
 typedef Perfetto__Protos__TrackDescriptor TrackDescriptor;
 typedef Perfetto__Protos__ClockSnapshot ClockSnapshot;
@@ -19,7 +19,7 @@ typedef Perfetto__Protos__InternedData InternedData;
 
 #define REALTIME 1
 
-/* Clocks by their names here; the numbers are Perfetto's. */
+/* The numbers of Perfetto's clocks by their names here. */
 static const struct {
     const char *name;
     uint32_t id;
@@ -51,7 +51,7 @@ static int put_packet(struct text *out, Packet *packet)
     return 0;
 }
 
-/* The number of CLOCK, 0: Perfetto has none. */
+/* Returns the number of CLOCK, or 0 if Perfetto does not have it. */
 static uint32_t clock_id(const struct clock *clock)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(clocks); i++)
@@ -60,7 +60,7 @@ static uint32_t clock_id(const struct clock *clock)
     return 0;
 }
 
-/* That the clock ID shows NS when the time of day is REALTIME_NS (0: not known). */
+/* Puts that the clock ID shows NS when the time of day is REALTIME_NS (0: unknown). */
 static int put_snapshot(struct text *out, uint32_t id, int64_t ns, int64_t realtime_ns)
 {
     Packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;

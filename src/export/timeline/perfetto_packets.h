@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The packets of a Perfetto trace that are written now and then, by libprotobuf-c. Each is put after what OUT
- * holds. 0, -ENOMEM. */
+/* Writes the rare packets of a Perfetto trace by libprotobuf-c. Each is appended to OUT. 0, -ENOMEM. */
 
 #include "base/text.h"
 #include "event/clock.h"
 #include "export/export.h"
 #include "tracks/tracks.h"
 
-/* All packets are of one sequence, which is what names and their numbers belong to. */
+/* All packets are in one sequence, to which names and their numbers belong. */
 #define PERFETTO_SEQUENCE 1
 
 /* Bits of TracePacket.sequence_flags. */
@@ -24,11 +23,10 @@ enum perfetto_names {
     PERFETTO_NAMES,
 };
 
-/* What stands first: the clock, where it is one that Perfetto knows, as it shows NS; and what the time of day was at
- * N moments of it. */
+/* Puts the first packet: the clock at NS, if Perfetto knows this clock, and the time of day at its N known moments. */
 int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns,
                        const struct calendar *calendar);
 int perfetto_put_track(struct text *out, const struct track *track);
-/* That NUMBER is the name S. */
+/* Puts that S is the name with NUMBER. */
 int perfetto_put_name(struct text *out, enum perfetto_names names, unsigned number, const char *s,
                       size_t len);

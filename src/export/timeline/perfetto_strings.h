@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Names in a Perfetto trace: written once, then a number, in one of four lists. */
+/* Numbers names in a Perfetto trace, in four lists. A name is written once, then represented by its number. */
 
 #include "export/timeline/interned.h"
 #include "export/timeline/perfetto_packets.h"
@@ -9,14 +9,14 @@
 struct perfetto_strings {
     struct text *out;
     struct interned names[PERFETTO_NAMES];
-    struct text clean; /* in memory: what was no UTF-8 */
-    int error;         /* the first one: -ENOMEM */
+    struct text clean; /* in memory: a text converted to UTF-8 */
+    int error;         /* the first error: -ENOMEM */
 };
 
-/* The number of a name, 0: it has none, as it is too long or there are MAX. */
+/* Returns the number of a name, or 0 if it has none, because it is too long or there are MAX. */
 unsigned perfetto_number(struct perfetto_strings *strings, enum perfetto_names names, const char *s,
                          size_t len, unsigned max);
-/* The same of a text that may not be UTF-8. */
+/* The same for a text that may not be UTF-8. */
 unsigned perfetto_text_number(struct perfetto_strings *strings, enum perfetto_names names,
                               const char *s);
 void perfetto_strings_done(struct perfetto_strings *strings);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Protocol buffers' wire format, by hand, for what is written for every event: libprotobuf-c took 145 ns to pack
- * a packet of four arguments, and 265 where its size is asked for first, on a machine where reading and writing the
- * event as text takes 33 ns and all of this export, by hand, 39. All else is packed by that library; the numbers of fields below are held against export/timeline/perfetto.proto by a
- * test.
+/* Writes protocol buffers' wire format by hand, for what is written for every event. On a machine that reads and writes
+ * an event as text in 33 ns, this whole export takes 39 ns by hand. libprotobuf-c took 145 ns to pack a packet with
+ * four arguments, and 265 ns if its size was asked for first. It packs everything else. A test compares the following
+ * field numbers with export/timeline/perfetto.proto.
  *
  *   field    varint number << 3 | type, value
  *   type 0   varint: 7 bits a byte, the lowest first, the top bit set in all but the last
  *   type 1   8 bytes, little-endian
  *   type 2   varint length, that many bytes
  *
- * A varint may be longer than it need be, with bytes of 0x80: so a length has its place before it is known.
- * Functions write at P and return the place after it. */
+ * A varint may be padded with bytes 0x80. So the place of a length is reserved before the length is known. Functions
+ * write at P and return the place after it. */
 
 #include <string.h>
 
@@ -89,17 +89,17 @@ static inline char *wire_fixed64(char *p, unsigned number, uint64_t v)
     return p + 8;
 }
 
-/* Bytes of a length that has its place before it is known, and what it may be at most. */
+/* The bytes reserved for a length, and the largest length. */
 #define WIRE_LENGTH_SIZE 4
 #define WIRE_LENGTH_MAX (((size_t)1 << 28) - 1)
 
-/* The tag of a message of unknown length, and place for that. */
+/* Puts the tag of a message, and reserves its length. */
 static inline char *wire_open(char *p, unsigned number)
 {
     return wire_tag(p, number, WIRE_BYTES) + WIRE_LENGTH_SIZE;
 }
 
-/* Fills in the length of the message that began at START, after its length, and ends at END. */
+/* Fills in the length of the message from START, after its length, to END. */
 static inline void wire_close(char *start, const char *end)
 {
     uint32_t len = (uint32_t)(end - start);

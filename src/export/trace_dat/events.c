@@ -47,7 +47,7 @@ static struct dat_event *add(struct dat_events *events, uint16_t id, const char 
     return event;
 }
 
-/* A number that no event has; 0: all are given. */
+/* Returns a number that no event has, or 0 if none is free. */
 static uint16_t free_id(struct dat_events *events)
 {
     while (events->next_id && map_get(&events->by_id, events->next_id))
@@ -55,7 +55,7 @@ static uint16_t free_id(struct dat_events *events)
     return events->next_id;
 }
 
-/* FORMAT with another number in its line "ID: N". */
+/* Copies FORMAT with another number in its line "ID: N". */
 static bool set_format(struct dat_events *events, struct dat_event *event, const char *format,
                        size_t len, bool renumbered)
 {
@@ -81,7 +81,7 @@ static bool set_format(struct dat_events *events, struct dat_event *event, const
     return event->format;
 }
 
-/* An event of the kernel's own format. */
+/* Adds an event with the kernel's own format. */
 static bool add_kernel(struct dat_events *events, const struct event_class *class,
                        const char *format, size_t len, struct dat_class *ret)
 {
@@ -104,7 +104,7 @@ static bool add_kernel(struct dat_events *events, const struct event_class *clas
     return ret->event;
 }
 
-/* Readers find events of a kernel by their systems, such as "sched". Others have their layer's name. */
+/* Readers find a kernel's events by their systems, such as "sched". Other events have their layer's name. */
 static const char *made_system(const struct event_class *class)
 {
     enum layer layer = class->origin->layer;
@@ -136,7 +136,7 @@ static bool add_made(struct dat_events *events, const struct event_class *class,
     return ret->event;
 }
 
-/* The text of the format that the kernel of CLASS has for it, NULL if it is of no use in this file. */
+/* Gets the format that CLASS has in its kernel. NULL if this file cannot use it. */
 static int kernel_format(const struct dat_events *events, const struct event_class *class,
                          char **ret_format, size_t *ret_len)
 {
@@ -191,7 +191,7 @@ static void put_of_system(const struct dat_events *events, const char *system, s
         }
 }
 
-/* Whether E is the first of its system, which is not the kernel's own. */
+/* True if E is the first event of its system, and the system is not the kernel's own. */
 static bool begins_system(const struct dat_events *events, const struct dat_event *e)
 {
     if (strcmp(e->system, ftrace) == 0)

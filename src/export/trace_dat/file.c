@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file itself: what stands in front, the tables of rows, the pages. */
+/* Writes the file: the sections before the pages, the tables of rows, the pages. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "export/trace_dat/export.h"
 #include "export/trace_dat/ring_page.h"
 
-/* Pieces of 256 KB cost the kernel three times as much. */
+/* The kernel needs three times as long for pieces of 256 KB. */
 #define OUT_SIZE ((size_t)64 * 1024)
 
 enum {
@@ -51,8 +51,8 @@ static void put_headers(struct dat_export *dat, uint32_t page_size)
     text_done(&page);
 }
 
-/* The kernel's name of the clock. Those that it has no name for count nanoseconds or, with an unknown
- * rate, something else, as these two do. */
+/* The kernel's name of the clock. Other clocks count nanoseconds, or, with an unknown rate, something else, as these
+ * two do. */
 static const char *clock_name(const struct dat_export *dat)
 {
     static const char *const names[][2] = {
@@ -75,7 +75,7 @@ static void put_option(struct dat_export *dat, uint16_t id, uint32_t size)
     dat_put_u32(dat, size);
 }
 
-/* The top buffer first, and names for the others. */
+/* Puts the top buffer first, and names the others. */
 static int arrange(struct dat_export *dat)
 {
     struct class_names names = {0};
@@ -104,7 +104,7 @@ static int arrange(struct dat_export *dat)
     return r;
 }
 
-/* How many rows there are in each buffer: the format knows one number. */
+/* Counts the rows of each buffer. Returns the largest count, because the format has one number. */
 static uint32_t count_rows(struct dat_export *dat)
 {
     int32_t n = 1;
@@ -136,7 +136,7 @@ static int32_t row_number(const struct dat_buffer *buffer, const struct dat_row 
     return row->number == CPU_UNKNOWN ? buffer->n_rows - 1 : row->number;
 }
 
-/* The option ID with TEXT, which is then empty. */
+/* Puts the option ID with TEXT, and empties TEXT. */
 static void put_text_option(struct dat_export *dat, uint16_t id, struct text *text)
 {
     text_put_char(text, '\0');
@@ -148,7 +148,8 @@ static void put_text_option(struct dat_export *dat, uint16_t id, struct text *te
     *text = TEXT_IN_MEMORY;
 }
 
-/* How many events each row has, as a kernel counts them that have all been read: a reader then knows whether pages are missing. */
+/* Puts how many events each row has, like a kernel whose events were all read. So a reader knows if pages are
+ * missing. */
 static void put_stats(struct dat_export *dat)
 {
     struct text stat = TEXT_IN_MEMORY;
@@ -166,8 +167,8 @@ static void put_stats(struct dat_export *dat)
     }
 }
 
-/* The layers of the buffers, and what is not known of them: a trace.dat has no place for these, and readers show or pass over this
- * text. */
+/* Puts the layers of the buffers, and what is unknown of them. A trace.dat has no place for these; readers show or skip
+ * this text. */
 static void put_layers(struct dat_export *dat)
 {
     struct text layers = TEXT_IN_MEMORY;
@@ -221,7 +222,7 @@ static void put_options(struct dat_export *dat, uint32_t n_rows)
     dat_put_u16(dat, 0);
 }
 
-/* The tables, of zeros until the pages are written. */
+/* Puts the tables, with zeros until the pages are written. */
 static void put_tables(struct dat_export *dat, uint32_t n_rows)
 {
     const char *clock = clock_name(dat);
@@ -274,7 +275,7 @@ static void put_loss(struct dat_export *dat, struct ring_page *page, uint64_t ti
     page->n_missed = lost;
 }
 
-/* All pages of a row. */
+/* Writes all pages of a row. */
 static int put_row(struct dat_export *dat, const struct dat_row *row, struct ring_page *page)
 {
     struct spool_record record;
@@ -304,7 +305,7 @@ static int put_row(struct dat_export *dat, const struct dat_row *row, struct rin
     return r;
 }
 
-/* Where the pages of a row are, into the table. */
+/* Stores the place of a row's pages in the table. */
 static int set_table(struct dat_export *dat, const struct dat_buffer *buffer, int32_t row,
                      uint64_t offset, uint64_t size)
 {

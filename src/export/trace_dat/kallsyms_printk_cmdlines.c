@@ -5,7 +5,7 @@
 #include "event/kernel.h"
 #include "export/trace_dat/export.h"
 
-/* Whether the texts that A and B have of their kernels' symbols are the same. */
+/* True if A and B have the same text of their kernels' symbols. */
 static bool same_symbols(const struct origin *a, const struct origin *b)
 {
     _cleanup_free_ char *x = NULL, *y = NULL;
@@ -15,7 +15,7 @@ static bool same_symbols(const struct origin *a, const struct origin *b)
            memcmp(x, y, n) == 0;
 }
 
-/* There is room for one kernel's symbols: with several kernels none are right. */
+/* The file has room for one kernel's symbols. With several kernels it gets none. */
 void dat_put_kallsyms(struct dat_export *dat)
 {
     const struct origin *found = NULL;
@@ -36,7 +36,7 @@ void dat_put_kallsyms(struct dat_export *dat)
     text_put(&dat->out, text ? text : "", len);
 }
 
-/* Constant strings of all kernels; where two have different ones at an address, neither. */
+/* Constant strings of all kernels. If two kernels have different strings at an address, it gets none. */
 struct strings {
     struct arena arena;
     struct map by_address; /* struct constant */
@@ -118,7 +118,7 @@ static void put_name(struct text *text, const struct thread *thread)
         text_put_char(text, (unsigned char)*name < ' ' ? '?' : *name);
 }
 
-/* A line of a name; threads of several kernels that have one number have their names joined. */
+/* Puts a line with a thread's name. If threads of several kernels have the same number, joins their names. */
 static void put_line(struct text *text, const struct thread *threads, size_t n)
 {
     size_t before = text_len(text);

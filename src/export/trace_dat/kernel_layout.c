@@ -15,7 +15,7 @@
 /* Longer names are cut. */
 #define NAME_MAX_LEN 255
 
-/* Whether the field is stored apart from the others. */
+/* True if the field is stored outside the fixed part. */
 static bool is_loc(const struct field *field)
 {
     return field->type == FIELD_STRING || field->type == FIELD_BYTES || field->type == FIELD_FLOAT;
@@ -31,7 +31,7 @@ static unsigned element_size(const struct field *field)
     return field->element == 2 || field->element == 4 || field->element == 8 ? field->element : 1;
 }
 
-/* An identifier that no field before NUMBER has. */
+/* Makes an identifier that no field before NUMBER has. */
 static const char *make_name(struct arena *arena, const struct kernel_layout *layout,
                              unsigned number)
 {
@@ -119,7 +119,7 @@ static void put_declaration(struct text *text, const struct field *field,
                 place->size ? place->size : 4, is_signed);
 }
 
-/* Text within the quotes of a print format, of which each '%' is one of its own. */
+/* Puts text in the quotes of a print format. Each '%' is a literal one. */
 static void put_literal(struct text *text, const char *s, size_t len)
 {
     for (; len > 0; s++, len--) {
@@ -133,7 +133,7 @@ static void put_literal(struct text *text, const char *s, size_t len)
     }
 }
 
-/* A string in quotes, as an argument. */
+/* Puts a string in quotes, as an argument. */
 static void put_quoted(struct text *text, const char *s)
 {
     text_put_char(text, '"');
@@ -155,7 +155,7 @@ static void put_symbol(struct text *text, bool *first, uint64_t value, const cha
     *first = false;
 }
 
-/* `__print_symbolic` or `__print_flags` of a field that has names for its values. */
+/* Puts `__print_symbolic` or `__print_flags` for a field whose values have names. */
 static void put_named(struct text *text, const struct value_names *names, const char *field)
 {
     bool first = true;
@@ -171,7 +171,7 @@ static void put_named(struct text *text, const struct value_names *names, const 
     text_put_char(text, ')');
 }
 
-/* A character, which "%c" does not show in every reader: by the names of those that can be printed. */
+/* Puts a character by names for printable values, because not every reader supports "%c". */
 static void put_character(struct text *text, const char *field)
 {
     bool first = true;
@@ -195,7 +195,7 @@ static bool has_names(const struct field *field)
     return names->n_more > 0;
 }
 
-/* The argument that shows a field as "%s", or as a number. */
+/* Puts the argument that shows a field as "%s", or as a number. */
 static void put_argument(struct text *text, const struct field *field,
                          const struct kernel_place *place)
 {
@@ -213,7 +213,7 @@ static void put_argument(struct text *text, const struct field *field,
         text_printf(text, "REC->%s", place->name);
 }
 
-/* "name=value name=value", for what has no format that a kernel could have. */
+/* Puts "name=value name=value" for classes without a format that a kernel could have. */
 static void put_list(struct text *text, const struct kernel_layout *layout)
 {
     const struct event_class *class = layout->class;
@@ -243,7 +243,7 @@ static void put_list(struct text *text, const struct kernel_layout *layout)
         }
 }
 
-/* A conversion as the kernel's print formats have it. */
+/* Puts a conversion in the form of the kernel's print formats. */
 static void put_conversion(struct text *text, const struct spec *spec)
 {
     bool address = spec->conversion == 'p';
@@ -273,15 +273,15 @@ static void put_conversion(struct text *text, const struct spec *spec)
     text_put_char(text, address ? 'x' : spec->conversion);
 }
 
-/* How many fields a conversion prints. */
+/* The number of fields that a conversion prints. */
 static unsigned n_taken(const struct spec *spec)
 {
     return (spec->conversion != '%' ? 1U : 0U) + (spec->width_star ? 1U : 0U) +
            (spec->precision_star ? 1U : 0U);
 }
 
-/* The class's own format. -EINVAL: it is not one over its fields that a kernel could have; TEXT then
- * holds part of it. */
+/* Puts the class's own format. -EINVAL if a kernel could not have this format over its fields; TEXT then has a part of
+ * it. */
 static int put_format(struct text *text, const struct kernel_layout *layout)
 {
     const struct event_class *class = layout->class;
@@ -365,7 +365,7 @@ static void store(uint8_t *p, uint64_t v, unsigned size, bool swap)
     }
 }
 
-/* Appends what a __data_loc points to; returns the word that does. AT: where the record begins. */
+/* Appends the data of a __data_loc, and returns its word. AT: the beginning of the record. */
 static uint32_t put_data(struct text *text, size_t at, const struct field *field,
                          const struct value *value, bool swap)
 {

@@ -13,7 +13,7 @@
 #define HEAD_SIZE 12
 #define CHUNK_ENOUGH ((size_t)64 * 1024)
 #define BUFFERED_MAX ((size_t)16 * 1024 * 1024)
-/* The file begins with bytes that are no chunk's, so that 0 is none. */
+/* The file begins with unused bytes, so that no chunk has the offset 0. */
 #define START 16
 
 int dat_write_at(int fd, const void *p, size_t n, uint64_t offset)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Records of many streams that come mixed and are wanted stream by stream, in a file without a name:
- * memory is a chunk for each stream, whatever comes. Not thread-safe.
+/* Sorts mixed records of many streams by stream, in a file without a name. It needs memory for one chunk per stream.
+ * Not thread-safe.
  *
  *   chunk    u64 offset of the stream's next chunk or 0, u32 bytes of records, records
- *   record   u64 time, u32 size, u32 kind (enum spool_kind), bytes
- */
+ *   record   u64 time, u32 size, u32 kind (enum spool_kind), bytes */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +13,7 @@
 
 enum spool_kind {
     SPOOL_EVENT,
-    SPOOL_LOSS, /* its bytes: u64 how many events, UINT64_MAX: not known */
+    SPOOL_LOSS, /* its bytes: the number of events as u64; UINT64_MAX if unknown */
 };
 
 struct spool_record {
@@ -24,10 +23,10 @@ struct spool_record {
 };
 
 struct spool_stream {
-    struct spool_stream *next; /* of the spool */
-    uint8_t *chunk;            /* that is being filled */
+    struct spool_stream *next; /* in the spool */
+    uint8_t *chunk;            /* the chunk that is being filled */
     size_t used, room;
-    uint64_t first, last; /* offsets of chunks; 0: none yet */
+    uint64_t first, last; /* offsets of chunks; 0 before the first */
 };
 
 struct record_spool {
@@ -37,35 +36,34 @@ struct record_spool {
     size_t buffered;
 };
 
-/* All N bytes at OFFSET of FD. An errno. */
+/* Writes all N bytes at OFFSET of FD. 0 or a negative errno. */
 int dat_write_at(int fd, const void *p, size_t n, uint64_t offset);
 
-/* In the directory that the file PATH is in. An errno. */
+/* Makes the file in the directory of PATH. 0 or a negative errno. */
 int record_spool_open(const char *path, struct record_spool *ret);
 void record_spool_done(struct record_spool *spool);
 
-/* STREAM is the caller's, zeroed, and outlives SPOOL, which frees what it points to. */
+/* The caller owns STREAM, which is zeroed and outlives SPOOL. SPOOL frees what it points to. */
 void record_spool_add(struct record_spool *spool, struct spool_stream *stream);
 
-/* Appends a record whose bytes are SIZE at P. -ENOMEM, an errno of writing. */
+/* Appends a record with SIZE bytes at P. -ENOMEM, or an errno of writing. */
 int record_spool_put(struct record_spool *spool, struct spool_stream *stream, uint64_t time,
                      enum spool_kind kind, const void *p, uint32_t size);
 
-/* Writes out what is held; then streams can be read. */
+/* Writes what is held. Then streams can be read. */
 int record_spool_flush(struct record_spool *spool);
 
-/* Reads the streams back, one after the other; what was read is gone, and its room on the disk given
- * back. */
+/* Reads the streams one after the other. What was read is removed, and its disk space is freed. */
 struct spool_reader {
     struct record_spool *spool;
-    uint64_t next; /* chunk */
+    uint64_t next; /* offset of the next chunk */
     uint8_t *chunk;
     size_t room, size, at;
 };
 
 void spool_reader_open(struct record_spool *spool, const struct spool_stream *stream,
                        struct spool_reader *ret);
-/* 1: a record and its bytes, good until the next call. 0: no more. -ENOMEM, an errno of reading. */
+/* Returns 1 with a record and its bytes, valid until the next call; 0 at the end; -ENOMEM, or an errno of reading. */
 int spool_reader_next(struct spool_reader *reader, struct spool_record *ret,
                       const uint8_t **ret_bytes);
 void spool_reader_done(struct spool_reader *reader);

@@ -6,11 +6,11 @@
 #define TYPE_PADDING 29
 #define TYPE_EXTEND 30
 #define WORDS_MAX 28
-/* Of a time since the record before: an extend holds 59. */
+/* Largest time since the previous record: an extend has 59 bits. */
 #define DELTA_MAX ((UINT64_C(1) << 59) - 1)
 #define COMMIT_MISSED (UINT64_C(1) << 31)
 #define COMMIT_STORED (UINT64_C(1) << 30)
-/* A record's header, its length's word, the time extend before it, and what a page ends with. */
+/* A record's header, the word of its length, the time extend before it, and the end of a page. */
 #define ENDS_MAX 24
 
 static uint32_t padded(uint32_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Pages of the Linux kernel's trace ring buffer, put together from records.
+/* Makes pages of the Linux kernel's trace ring buffer from records.
  *
  *   bytes             what
  *   0..7              u64 time at which the page begins
@@ -17,8 +17,8 @@
  *   29                (time 0) nothing more in this page
  *   30                u32 the upper bits of a time that 27 bits do not hold
  *
- * On a little-endian kernel type_len is the low 5 bits, on a big-endian one the high ones. Bytes are padded
- * to multiples of 4.
+ * On a little-endian kernel type_len is the low 5 bits, on a big-endian one the high ones. Bytes are padded to
+ * multiples of 4.
  *
  * Source: the kernel's events/header_page and header_event; format/ftrace/page.h reads them. */
 
@@ -26,8 +26,8 @@
 #include "base/macro.h"
 
 struct ring_layout {
-    bool swap;         /* the other byte order than this machine's */
-    bool big_endian;   /* which it is */
+    bool swap;         /* not this machine's byte order */
+    bool big_endian;   /* the byte order */
     uint8_t long_size; /* 4 or 8 */
     uint32_t size;     /* of a page */
 };
@@ -37,22 +37,22 @@ static inline uint32_t ring_data_offset(const struct ring_layout *layout)
     return 8U + layout->long_size;
 }
 
-/* The size that a page needs to hold a record of SIZE bytes: a power of two, 4096 or more. */
+/* The page size that a record of SIZE bytes needs: a power of two, at least 4096. */
 uint32_t ring_page_size(uint8_t long_size, uint32_t size);
 
 /* A page that is being filled, of layout->size bytes at `bytes`. */
 struct ring_page {
     const struct ring_layout *layout;
     uint8_t *bytes;
-    uint32_t used;     /* 0: none is begun */
+    uint32_t used;     /* 0 before ring_page_begin() */
     uint64_t time;     /* of the last record */
-    bool missed;       /* events were, before it */
-    uint64_t n_missed; /* UINT64_MAX: not known */
+    bool missed;       /* events were lost before the page */
+    uint64_t n_missed; /* UINT64_MAX if unknown */
 };
 
 /* Begins a page at TIME. */
 void ring_page_begin(struct ring_page *page, uint64_t time);
-/* Appends a record of TIME, which is not before the last one's. False: there is no room for it. */
+/* Appends a record at TIME, which must not be before the last record's. False if it does not fit. */
 bool ring_page_put(struct ring_page *page, uint64_t time, const void *p, uint32_t size);
-/* Writes what stands at the page's ends: then it can be stored. */
+/* Writes the page's header and end. Then it can be stored. */
 void ring_page_end(struct ring_page *page);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace.dat of version 6, which every trace-cmd and KernelShark reads; format/trace_dat/trace_dat.h has its byte
- * table.
+/* Writes a trace.dat of version 6, which every trace-cmd and KernelShark reads. format/trace_dat/trace_dat.h has its
+ * byte table.
  *
- * Each source with events is a buffer. The first source of a Linux kernel, or else the first source, is the top
- * buffer; the others have the names of their layers. A buffer has a row of pages for each CPU. Events of a VMM whose
+ * Each source with events is a buffer. The first source of a Linux kernel, otherwise the first source, is the top
+ * buffer. The others have the names of their layers. A buffer has a row of pages for each CPU. Events of a VMM whose
  * thread runs a vCPU are on the row of the vCPU's number. Events with neither CPU nor vCPU are on the last row.
  *
- * Records of a kernel are written as they are, with the kernel's own formats. All others become records
- * with formats made of their fields, a system for each layer (export/trace_dat/kernel_layout.h). Numbers of events
- * that two kernels use for different ones are changed.
+ * Records of a kernel are written unchanged, with the kernel's own formats. All other events become records with
+ * formats made of their fields, and a system for each layer (export/trace_dat/kernel_layout.h). If two kernels use a
+ * number for different events, one is renumbered.
  *
- * Rows are contiguous in the file, but items arrive mixed, so records are spooled first (export/trace_dat/record_spool.h);
- * pages are long enough for the longest record.
+ * Rows are contiguous in the file, but items arrive mixed, so records are spooled first
+ * (export/trace_dat/record_spool.h). Pages are long enough for the longest record.
  *
- * Within a row times must not decrease: the few events that came too late to be put in order get the time of the
- * event before. For times below 0, the option "offset" moves the origin to a second before them. */
+ * Times in a row must not decrease. The few events that were too late to be put in order get the time of the previous
+ * event. For negative times, the option "offset" moves the origin to a whole second before them. */
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ static struct dat_row *row_of(struct dat_export *dat, const struct item *item)
     return add_row(dat, buffer, place);
 }
 
-/* A time as the row has it: from the base on, and not before the one before. */
+/* Converts a time for the row: from the base on, and not before the previous time. */
 static uint64_t row_time(struct dat_export *dat, struct dat_row *row, const struct item *item)
 {
     int64_t ns;
@@ -133,7 +133,7 @@ static _cold_ struct dat_vcpu *add_vcpu(struct dat_export *dat, const struct ite
     return vcpu;
 }
 
-/* The thread of ITEM; 0 where nothing is known. */
+/* Gets the thread of ITEM; 0 if unknown. */
 static int thread_of(struct dat_export *dat, const struct item *item, int32_t *ret)
 {
     struct dat_vcpu *vcpu = dat->recent_vcpu;
@@ -149,7 +149,7 @@ static int thread_of(struct dat_export *dat, const struct item *item, int32_t *r
     return 0;
 }
 
-/* Remembers that there is such a thread, for its name. */
+/* Remembers a thread, for its name. */
 static int note_thread(struct dat_export *dat, const struct origin *origin, int32_t pid)
 {
     uint64_t key = (uint64_t)source_of(dat, origin) << 32 | (uint32_t)pid;
