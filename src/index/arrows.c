@@ -24,7 +24,7 @@ static int compare_end(const void *a, const void *b)
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* The first of N arrows that ends at or after NS. */
+/* Returns the first of N arrows that ends at or after NS. */
 static uint64_t find(const struct index_arrow *arrows, uint64_t n, int64_t ns)
 {
     uint64_t low = 0;

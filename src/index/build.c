@@ -111,7 +111,7 @@ static int put_track(struct slices *slices, const struct track *track)
     return builder->error;
 }
 
-/* The clock's error, and all events, are tracks of their own in each group. */
+/* Each group has a track of the clock's error, and a track of all events. */
 static int make_group(struct builder *builder, struct group *group, struct build_group **ret)
 {
     struct build_group **bigger =
@@ -213,7 +213,7 @@ static void put_flow(struct builder *builder, const struct build_track *track,
         put_arrow(builder, place, &flow);
 }
 
-/* Flags of a slice that no event begins. */
+/* Flags that a slice has from its begin. */
 static uint8_t flags_of(const struct slice *slice)
 {
     if (slice->is_unknown)
@@ -265,7 +265,7 @@ static void end_slice(struct builder *builder, struct build_track *track, int64_
         no_memory(builder);
 }
 
-/* Why a slice is cut, as flags. */
+/* Flags for why a slice is cut. */
 static uint8_t cut_flags(const char *cut)
 {
     static const char lost[] = "events were lost";
@@ -319,7 +319,7 @@ static void put_slice(struct slices *slices, const struct slice *slice)
 
 /* ---- items ---- */
 
-/* ERROR with its highest five bits, rounded up: a curve of it has few steps, and is never too low. */
+/* Rounds ERROR up to its five highest bits. So its curve has few steps, and is never too low. */
 static uint32_t round_error(uint32_t error)
 {
     unsigned bits = error < 32 ? 0 : 27 - (unsigned)__builtin_clz(error);
@@ -351,7 +351,7 @@ static int put_error(struct builder *builder, struct build_group *group, int64_t
     return put_value(builder, group->error, ns, error);
 }
 
-/* What all items have in common. */
+/* Counts any kind of item. */
 static int count_item(struct builder *builder, const struct item *item)
 {
     struct index_header *header = &builder->writer.header;
@@ -467,7 +467,7 @@ static int put_clock_note(struct builder *builder, const struct trace *trace)
                                                        &builder->writer.header.clock_note);
 }
 
-/* How many events were lost, with what only the recorders know. */
+/* Sets how many events were lost, including losses that only the recorders know. */
 static void put_lost(struct builder *builder, const struct trace *trace)
 {
     struct losses *losses = &builder->losses;

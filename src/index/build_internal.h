@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the files of the builder have in common. Tracks are in the order in which they were made while the trace is read
- * (build.c, build_states.c), and are put in the order of the file, with what lies in what, when it ends (build_tracks.c). */
+/* What the files of the builder share. While the trace is read, tracks are in the order in which they are made
+ * (build.c, build_states.c). At the end they are put into the order of the file, which nests them (build_tracks.c). */
 
 #include "analysis/coverage/losses.h"
 #include "analysis/states/states.h"
@@ -20,35 +20,35 @@ struct open_row_slice {
 };
 
 struct build_track {
-    const struct track *track; /* tracks/tracks.h; NULL: none of those */
+    const struct track *track; /* tracks/tracks.h; NULL for the index's own tracks */
     struct build_track *parent;
     struct group *group;
     const char *name, *unit;
     enum index_track_kind kind;
     int rank;
     int32_t cpu, pid, vcpu;
-    unsigned serial; /* in the order of making */
-    /* What is on it: slices by depth, or values; and events, which become a track of their own beside slices. */
+    unsigned serial; /* in the order in which tracks were made */
+    /* Its contents: slices by depth, or values; and events, which get a track of their own if there are slices. */
     struct slice_row **slices;
     unsigned n_slices;
     struct value_row *values;
     struct event_row *events;
-    struct open_row_slice *open; /* innermost last */
+    struct open_row_slice *open; /* the innermost last */
     unsigned n_open, open_room;
-    /* When the trace has been read: */
-    struct build_track *children, *next; /* in order */
+    /* After the trace was read: */
+    struct build_track *children, *next; /* in the order of the file */
     uint32_t number;                     /* in the file */
 };
 
-/* What each group of tracks (one input and layer) has beside its tracks. */
+/* A group of tracks: one input and layer. */
 struct build_group {
     struct group *group;
-    struct build_track *events; /* all */
+    struct build_track *events; /* all events */
     struct build_track *error;
     struct event_row *rows; /* of `events` */
     uint32_t error_ns;
     unsigned n_states;
-    struct map states; /* by what they are of, and its number */
+    struct map states; /* by kind and number of their subject */
     struct build_track *recent_states;
     uint64_t recent_key;
 };
@@ -72,26 +72,26 @@ struct builder {
     struct losses losses;
     struct index_writer writer;
     struct index_names names;
-    struct arena arena; /* tracks */
+    struct arena arena; /* owns the tracks */
     struct build_track **tracks;
     unsigned n_tracks, tracks_room;
-    struct build_track **by_number; /* of struct track */
+    struct build_track **by_number; /* by the number of struct track */
     unsigned n_by_number, by_number_room;
     struct build_group **groups;
     unsigned n_groups;
-    struct map by_origin; /* groups */
+    struct map by_origin; /* to groups */
     const struct origin *recent_origin;
     struct build_group *recent;
-    struct build_flow *flows; /* those that may still be joined, by their number */
+    struct build_flow *flows; /* flows that may still be joined, by their number */
     struct build_arrow *arrows;
     size_t n_arrows, arrows_room;
     bool has_times, is_finishing;
     int error;
 };
 
-/* NULL, and builder->error, when memory is out. */
+/* NULL with builder->error if out of memory. */
 struct build_track *build_track_new(struct builder *builder, const struct build_track *like);
-/* The row at DEPTH, made if it is not there. */
+/* Returns the row at DEPTH; makes it if necessary. */
 struct slice_row *build_track_row(struct builder *builder, struct build_track *track,
                                   unsigned depth);
 struct build_group *build_group_get_slow(struct builder *builder, const struct origin *origin);
@@ -103,10 +103,10 @@ static inline struct build_group *build_group_get(struct builder *builder,
                                             : build_group_get_slow(builder, origin);
 }
 
-/* Target of builder->states, ARG. */
+/* Called with the states of builder->states; ARG is the builder. */
 int build_states_put(void *arg, const struct state_interval *intervals, unsigned n);
-/* The tracks of states get the parents that they belong to. 0, -ENOMEM. */
+/* Sets the parents of the tracks of states. 0, -ENOMEM. */
 int build_states_place(struct builder *builder);
 
-/* Puts tracks in order, and writes the sections. 0, -ENOMEM; what failed to be written is the writer's error. */
+/* Puts tracks in order, and writes the sections. 0, -ENOMEM. The writer keeps errors of writing. */
 int build_tracks_finish(struct builder *builder);

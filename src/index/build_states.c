@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The states of CPUs, threads, Xen's vCPUs and domains as tracks of an index. */
+/* Makes tracks of an index from the states of CPUs, threads, Xen's vCPUs and domains. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "index/build_internal.h"
 
-/* Of one group; states of what comes later are left out. */
+/* Limit in one group; states of further subjects are left out. */
 #define STATE_TRACKS_MAX TRACKS_MAX
 
 static struct build_track *make_track(struct builder *builder, struct build_group *group,
@@ -36,7 +36,7 @@ static struct build_track *make_track(struct builder *builder, struct build_grou
     return build_track_new(builder, &like);
 }
 
-/* NULL with builder->error, or where there are too many. */
+/* NULL with builder->error, or if there are too many. */
 static struct build_track *find_track(struct builder *builder,
                                       const struct state_interval *interval)
 {
@@ -90,7 +90,7 @@ int build_states_put(void *arg, const struct state_interval *intervals, unsigned
     return 0;
 }
 
-/* The track of what STATES are of, which may not have been made yet. */
+/* Returns the track of the subject of STATES, or NULL if it does not exist. */
 static struct track *find_parent(struct builder *builder, const struct build_track *states,
                                  const struct origin *origin)
 {

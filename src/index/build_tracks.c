@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of building: tracks in the order of the file, then the sections. */
+/* Finishes an index: puts the tracks in the order of the file, then writes the sections. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "index/build_internal.h"
 
-/* Tracks lie in each other a few deep (tracks/tracks.h), so that recursion is bounded. */
+/* Tracks nest a few levels deep (tracks/tracks.h), so recursion is bounded. */
 // NOLINTBEGIN(misc-no-recursion)
 
 static uint64_t count(const struct build_track *track)
@@ -21,7 +21,7 @@ static uint64_t count(const struct build_track *track)
     return n;
 }
 
-/* Events beside slices get a track of their own in that of the slices. */
+/* If a track has slices and events, the events get their own track below it. */
 static int split_events(struct builder *builder)
 {
     unsigned n = builder->n_tracks;
@@ -63,7 +63,7 @@ static int compare(const void *a, const void *b)
     return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
 
-/* Lists the children of all tracks in order. Returns the first without a parent. */
+/* Lists the children of all tracks in order. Returns the first track without a parent. */
 static struct build_track *list_children(struct builder *builder)
 {
     struct build_track *roots = NULL;
@@ -80,7 +80,7 @@ static struct build_track *list_children(struct builder *builder)
     return roots;
 }
 
-/* Removes what is empty, and puts states in the place of what has nothing else. */
+/* Removes empty tracks. Replaces a track by its states if it has nothing else. */
 static void prune(struct build_track **list)
 {
     while (*list) {
@@ -111,7 +111,7 @@ static void prune(struct build_track **list)
 struct tables {
     struct builder *builder;
     struct file_track *tracks;
-    struct build_track **sources; /* of `tracks` */
+    struct build_track **sources; /* corresponding to `tracks` */
     struct file_row *rows;
     uint32_t n_tracks, n_rows;
     uint64_t n_nodes, n_values, n_events;

@@ -68,7 +68,7 @@ struct place {
     char path[PATH_MAX];                                        /* for messages */
 };
 
-/* -ENOENT: there is none. The time of the file is that of its last use, for cache_clean(). */
+/* -ENOENT if there is none. Sets the file's time to now, which cache_clean() takes as its last use. */
 static int open_index(const struct place *place, struct index **ret_index, struct error *error)
 {
     _cleanup_(closep) int fd =
@@ -80,7 +80,7 @@ static int open_index(const struct place *place, struct index **ret_index, struc
     return index_open_fd(fd, place->path, ret_index, error);
 }
 
-/* Gives the index in FD its name, unless the trace has changed since it was begun. */
+/* Gives the index in FD its name, unless the trace has changed since the build began. */
 static int name_index(const struct place *place, int fd, struct error *error)
 {
     char key[KEY_SIZE];
@@ -96,7 +96,7 @@ static int name_index(const struct place *place, int fd, struct error *error)
     return 0;
 }
 
-/* With the lock held, so that the file without a name is nobody else's: one that is there was left by a crash. */
+/* Call with the lock, so that no other process uses the unnamed file. An existing one was left by a crash. */
 static int build_index(const struct place *place, struct index **ret_index, struct error *error)
 {
     _cleanup_(closep) int fd = -1;

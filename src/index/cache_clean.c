@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which indexes of the cache are kept. An index that a server has mapped stays readable after it is removed, so that only
- * what is being built requires its lock. */
+/* Decides which indexes of the cache are kept. An index that a server has mapped stays readable after its removal, so
+ * only the building of an index needs a lock. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ struct kept {
     struct timespec used;
 };
 
-/* Whether NAME is a key followed by SUFFIX: other files are not the cache's. */
+/* True if NAME is a key followed by SUFFIX. Other files do not belong to the cache. */
 static bool is_named(const char *name, const char *suffix)
 {
     return strspn(name, "0123456789abcdef") == KEY_SIZE - 1 &&
@@ -44,7 +44,7 @@ static void free_entries(struct dirent **entries, int n)
     free(entries);
 }
 
-/* A process that died while it built an index has lost its lock, and left the file of the lock and what it had written. */
+/* If a process died while it built an index, its lock is released, but the lock's file and the partial index remain. */
 static void remove_leftovers(int directory)
 {
     struct dirent **entries;
@@ -76,7 +76,7 @@ static int compare_used(const void *a, const void *b)
     return (x->used.tv_nsec < y->used.tv_nsec) - (x->used.tv_nsec > y->used.tv_nsec);
 }
 
-/* All indexes, the last used first. NULL: none, or out of memory. */
+/* Lists all indexes, the last used first. NULL if there are none, or if out of memory. */
 static struct kept *list_kept(int directory, unsigned *ret_n)
 {
     struct dirent **entries;

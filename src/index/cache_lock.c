@@ -9,7 +9,7 @@
 
 #define LOCK_POLL_US 50000
 
-/* Without WAIT, -EWOULDBLOCK where another process has the lock; with it, -ECANCELED once STOPS becomes true. */
+/* Without WAIT, -EWOULDBLOCK if another process has the lock; with WAIT, -ECANCELED when STOPS becomes true. */
 static int lock_file(int fd, bool wait, const atomic_bool *stops)
 {
     for (;;) {
@@ -25,8 +25,7 @@ static int lock_file(int fd, bool wait, const atomic_bool *stops)
     }
 }
 
-/* The file of the lock is removed by its owner, so that it may have gone, or been made again, by the time at which it is
- * locked. */
+/* The owner of a lock removes its file. So the file may have been removed, or made again, when it is locked. */
 int cache_lock(int directory, const char *name, bool wait, const atomic_bool *stops)
 {
     for (;;) {

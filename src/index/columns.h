@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Columns of the blocks of an index (index/format.h): N numbers of WIDTH bits each, the lowest bits first, from a byte's
- * begin to a byte's end. All have one width, so that none waits for the one before it to be decoded.
+/* Columns in the blocks of an index (index/format.h). A column has N numbers of WIDTH bits each, the lowest bits first,
+ * padded to a byte. All numbers have the same width, so each can be decoded without the previous one.
  *
- * An ascending column holds N numbers none of which is less than the one before (P. Elias, "Efficient storage and retrieval
- * by content and address of static files", 1974). The low bits of each are a column. The high bits follow, as a bit set: bit
+ * An ascending column has N numbers in ascending order (P. Elias, "Efficient storage and retrieval by content and
+ * address of static files", 1974). The low bits of the numbers are a column. Their high bits follow as a bit set: bit
  * HIGH + I is set for number I. A number takes at most two bits more than log2(LAST / N), however unequal the gaps are.
  * The reader knows N and the last number, and thus both widths. */
 
@@ -17,13 +17,13 @@
 #include "base/bytes.h"
 #include "base/macro.h"
 
-/* Bytes that column_put() may write after the column, and that column_get() requires there. */
+/* column_put() may write so many bytes after the column, and column_get() requires them. */
 #define COLUMN_SLACK 8
 
-/* A width above this one is 64, so that each number is in 8 bytes. */
+/* A larger width becomes 64, with 8 bytes for each number. */
 #define COLUMN_NARROW_MAX 56u
 
-/* For the N numbers at VALUES. */
+/* The width for N numbers at VALUES. */
 static inline unsigned column_width(const uint64_t *values, unsigned n)
 {
     uint64_t all = 0;
@@ -40,7 +40,7 @@ static inline size_t column_size(unsigned width, unsigned n)
     return ((size_t)width * n + 7) / 8;
 }
 
-/* At P, where the column and COLUMN_SLACK bytes are free. Returns the place after it. */
+/* Writes at P, where the column and COLUMN_SLACK bytes must be free. Returns the end of the column. */
 static inline uint8_t *column_put(uint8_t *p, const uint64_t *values, unsigned n, unsigned width)
 {
     size_t size = column_size(width, n);
@@ -55,7 +55,7 @@ static inline uint8_t *column_put(uint8_t *p, const uint64_t *values, unsigned n
     return p + size;
 }
 
-/* At *P, before END; advances *P. False: there is none. */
+/* Reads at *P, before END, and advances *P. False if the column is not complete. */
 static inline bool column_get(const uint8_t **p, const uint8_t *end, unsigned width, unsigned n,
                               uint64_t *ret_values)
 {
@@ -74,7 +74,7 @@ static inline bool column_get(const uint8_t **p, const uint8_t *end, unsigned wi
     return true;
 }
 
-/* Low bits of each of N numbers of an ascending column, of which LAST is the last. */
+/* The number of low bits of N ascending numbers, the last of which is LAST. */
 static inline unsigned ascending_width(uint64_t last, unsigned n)
 {
     uint64_t mean = last / n;
@@ -83,7 +83,7 @@ static inline unsigned ascending_width(uint64_t last, unsigned n)
     return width > COLUMN_NARROW_MAX ? COLUMN_NARROW_MAX : width;
 }
 
-/* What the high bits of N numbers need at most: the last one's are less than 2 * N, or 256. */
+/* The largest size of the high bits of N numbers: the last number's high bits are below 2 * N, or 256. */
 #define ASCENDING_HIGH_BYTES(n) (((n) + MAX(2 * (n), 256u) + 7) / 8)
 
 static inline size_t ascending_high_bits(uint64_t last, unsigned n)
@@ -91,7 +91,7 @@ static inline size_t ascending_high_bits(uint64_t last, unsigned n)
     return (size_t)(last >> ascending_width(last, n)) + n;
 }
 
-/* N: not 0. Else as column_put(). */
+/* N must not be 0. Otherwise as column_put(). */
 static inline uint8_t *ascending_put(uint8_t *p, const uint64_t *values, unsigned n)
 {
     uint64_t last = values[n - 1];
@@ -112,7 +112,7 @@ static inline uint8_t *ascending_put(uint8_t *p, const uint64_t *values, unsigne
     return p + low_size + size;
 }
 
-/* N: not 0. Else as column_get(). Numbers of a damaged file may not ascend. */
+/* N must not be 0. Otherwise as column_get(). Numbers in a damaged file may not ascend. */
 static inline bool ascending_get(const uint8_t **p, const uint8_t *end, uint64_t last, unsigned n,
                                  uint64_t *ret_values)
 {

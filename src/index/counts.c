@@ -10,7 +10,7 @@
 #include "index/columns.h"
 #include "index/internal.h"
 
-/* How many nodes ahead of the one that is read their blocks are asked for, and how large those are. */
+/* How many nodes ahead of the current node blocks are prefetched, and how many bytes of them. */
 #define NODES_AHEAD 32u
 #define VALUE_BYTES_USUAL 384u
 #define EVENT_BYTES_USUAL 256u
@@ -32,7 +32,7 @@ static void count(struct counting *counting, int64_t ns, uint64_t n)
         counting->counts[counting->period.number] += n;
 }
 
-/* Whether what lies between BEGIN and END is in one period, or outside of all. */
+/* True if everything from BEGIN to END is in one period, or outside of all periods. */
 static bool is_in_one(const struct grid *grid, struct period *period, int64_t begin, int64_t end)
 {
     if (biased(begin) < grid->begin)
@@ -54,7 +54,7 @@ static int count_node(void *arg, const struct slice_node *node, uint64_t n)
     return 0;
 }
 
-/* The block of two columns of N numbers at OFFSET. */
+/* Reads the block at OFFSET, with two columns of N numbers. */
 static int read_columns(const struct index *index, uint64_t offset, unsigned n, uint64_t *ret_first,
                         uint64_t *ret_second)
 {
@@ -71,14 +71,14 @@ static int read_columns(const struct index *index, uint64_t offset, unsigned n, 
                : -EINVAL;
 }
 
-/* The end of node I, biased(). Nodes of all kinds begin with their span. */
+/* Returns the end of node I, biased(). Nodes of all kinds begin with their span. */
 static uint64_t node_end(const void *nodes, size_t size, uint64_t i)
 {
     return biased(((const struct node_span *)(const void *)((const char *)nodes + i * size))->end);
 }
 
-/* The number of the first of N nodes of SIZE bytes, from FIRST on, that ends at or after NS, biased(); N: none does. One that
- * is near is found in few steps. */
+/* Returns the number of the first of N nodes of SIZE bytes, from FIRST on, that ends at or after NS, biased(); or N. A
+ * near node is found in few steps. */
 static uint64_t find_node(const void *nodes, size_t size, uint64_t first, uint64_t n, uint64_t ns)
 {
     uint64_t low = first;
@@ -102,14 +102,13 @@ static uint64_t find_node(const void *nodes, size_t size, uint64_t first, uint64
 
 /* ---- events ---- */
 
-/* A block whose events may be in several periods. Such blocks are read some nodes after they are found, so that they are in
- * the CPU's cache by then. */
+/* A block whose events may be in several periods. It is read some nodes later, when it is in the CPU's cache. */
 struct event_visit {
     const struct event_node *node;
-    unsigned n; /* events */
+    unsigned n; /* number of events */
 };
 
-/* The first of N ascending numbers, from FIRST on, that is not less than LIMIT. */
+/* Returns the first of N ascending numbers, from FIRST on, that is not less than LIMIT. */
 static unsigned find_number(const uint64_t *numbers, unsigned first, unsigned n, uint64_t limit)
 {
     while (first < n) {
@@ -205,12 +204,12 @@ struct values {
     struct counting *counting;
     struct index_value *list;
     unsigned n, room;
-    struct period period;      /* of the last one in the list */
+    struct period period;      /* of the last entry in the list */
     struct period node_period; /* of the last node */
     struct period ahead;       /* of the node ahead */
     bool has_period;
     bool has_before;
-    struct index_value before; /* the last one before FROM */
+    struct index_value before; /* the last value before FROM */
 };
 
 static int walk_value_block(struct values *values, const struct value_node *node, uint64_t n)

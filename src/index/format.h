@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The file of an index. Numbers are in the order of the machine that built it: an index of another order is one of another
- * version. Times are ns.
+/* The file of an index. Numbers have the byte order of the machine that built it; an index with another order counts as
+ * another version. Times are in ns.
  *
  *     0      struct index_header
  *            blocks, in the order in which they filled
@@ -14,11 +14,11 @@
  *              events        struct event_node: rows of events
  *              arrows        struct index_arrow, by their ends
  *              arrow_begins  int64_t for each ARROWS_PER_BEGIN arrows: the least begin of these and all that follow
- *              names         uint32_t for each name: its place in `strings`; the first STATES are those of enum state
+ *              names         uint32_t for each name: its place in `strings`; the first STATES names are enum state's
  *              strings       texts, each ended by a NUL; the first is empty
  *
- * A row is what is on a track at one depth. Its blocks are columns of numbers that have one width each (index/columns.h).
- * "gap" is the time since the end of the one before, or since the begin of the node.
+ * A row has what is on a track at one depth. Its blocks have columns, each with numbers of one width (index/columns.h).
+ * "gap" is the time since the end of the previous slice, or since the begin of the node.
  *
  *     slices  of BLOCK_SLICES
  *               a byte each: the widths of gaps and of durations, the number of names
@@ -31,9 +31,9 @@
  *     events  of BLOCK_EVENTS
  *               ascending column: time since the begin of the node
  *
- * Over the blocks of slices there is a tree: its lowest level has a node for each block, each next one a node for
- * NODE_CHILDREN of those below it, up to a level of one node. Levels follow one another from the lowest on. How many nodes
- * and slices there are follows from the row's number of slices, as all but the last of a level are full. */
+ * A tree of nodes covers the blocks of slices. Its lowest level has a node for each block, each higher level a node for
+ * NODE_CHILDREN nodes below it, up to a level with one node. Levels are stored from the lowest on. The numbers of nodes
+ * and slices follow from the row's number of slices, because all nodes of a level except the last are full. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,12 +72,12 @@ struct index_header {
     int64_t begin, end; /* of the trace */
     uint64_t n_events, n_lost;
     uint32_t error_ns;
-    uint32_t clock_note; /* a place in `strings` */
+    uint32_t clock_note; /* place in `strings` */
     struct {
-        uint64_t offset, size; /* bytes */
+        uint64_t offset, size; /* in bytes */
     } sections[SECTIONS];
-    uint64_t content_hash; /* XXH3 of all after the header */
-    uint64_t header_hash;  /* of all before it */
+    uint64_t content_hash; /* XXH3 of everything after the header */
+    uint64_t header_hash;  /* of everything before it */
 };
 
 struct file_track {
@@ -93,16 +93,17 @@ struct file_track {
 };
 
 struct file_row {
-    uint64_t n;          /* slices, values or events */
-    uint64_t first_node; /* of the section of its kind */
+    uint64_t n;          /* number of slices, values or events */
+    uint64_t first_node; /* in the section of its kind */
 };
 
 struct slice_node {
     int64_t begin, end;
-    uint64_t where; /* offset of the block (0: not of the lowest level) << 8 | flags of any slice */
-    uint32_t name;  /* that takes most of the time */
-    uint16_t covered; /* share of the time in which there is a slice, of SHARE_ONE, rounded up */
-    uint16_t top;     /* share of that in which it has `name` */
+    /* Offset of the block (0 above the lowest level) << 8 | flags of all its slices. */
+    uint64_t where;
+    uint32_t name;    /* name that takes most of the time */
+    uint16_t covered; /* share of the time with a slice, in parts of SHARE_ONE, rounded up */
+    uint16_t top;     /* share of the covered time with `name` */
 };
 
 struct node_span {
@@ -125,7 +126,7 @@ _Static_assert(sizeof(struct file_track) == 56, "no padding");
 _Static_assert(sizeof(struct slice_node) == 32, "no padding");
 _Static_assert(sizeof(struct event_node) == 24, "no padding");
 
-/* Of a time from BEGIN to END, of which PART ns are meant. */
+/* The share of PART in WHOLE. */
 static inline uint16_t share_of(uint64_t part, uint64_t whole)
 {
     double share = whole ? (double)part / (double)whole * SHARE_ONE : SHARE_ONE;
@@ -138,7 +139,7 @@ static inline uint64_t share_time(uint16_t share, uint64_t whole)
     return share == SHARE_ONE ? whole : (uint64_t)((double)whole * share / SHARE_ONE);
 }
 
-/* From BEGIN to END, which is not less. */
+/* END must not be before BEGIN. */
 static inline uint64_t ns_between(int64_t begin, int64_t end)
 {
     return (uint64_t)end - (uint64_t)begin;
@@ -154,7 +155,7 @@ static inline uint64_t unzigzag(uint64_t v)
     return v >> 1 ^ -(v & 1);
 }
 
-/* At P, where VARINT_MAX bytes are free. Returns the place after it. */
+/* Writes at P, where VARINT_MAX bytes must be free. Returns the end. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
@@ -163,7 +164,7 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* At *P, before END; advances *P. False: there is none. */
+/* Reads at *P, before END, and advances *P. False if it is not complete. */
 static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *ret)
 {
     const uint8_t *next = *p;

@@ -11,9 +11,9 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
-/* A name as it came: what is made of it may be that of another, too. */
+/* A name as it was given. Different names may be equal in the file. */
 struct name_slot {
-    uint64_t hash; /* of the bytes as they came, and their number */
+    uint64_t hash; /* of the given bytes and their number */
     uint32_t len;
     uint32_t number; /* from 1; 0: free */
     char *name;

@@ -54,7 +54,7 @@ uint64_t index_header_hash(const struct index_header *header)
     return XXH3_64bits(header, offsetof(struct index_header, header_hash));
 }
 
-/* All texts are UTF-8 without control characters, and end in the section. */
+/* True if all texts are UTF-8 without control characters, and end within the section. */
 static bool texts_are_clean(const char *p, uint64_t size)
 {
     const char *end = p + size;

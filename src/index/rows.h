@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Rows while an index is built (index/format.h): of each, the block that fills is in memory, and the nodes. */
+/* Rows of an index that is being built (index/format.h). Memory holds each row's nodes and its current block. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ struct node_level {
     size_t n, room;
 };
 
-#define LEVELS_MAX 20 /* for 2^64 slices */
+#define LEVELS_MAX 20 /* enough for 2^64 slices */
 
 struct row_slice {
     int64_t begin, end;
@@ -24,22 +24,23 @@ struct row_slice {
 
 struct slice_row {
     uint64_t n;
-    int64_t last; /* the end of the last one */
+    int64_t last; /* end of the last slice */
     unsigned n_block;
     unsigned n_levels;
-    bool is_states; /* names are states, which have flags of their own */
+    bool is_states; /* names are states, which determine the flags */
     struct node_level levels[LEVELS_MAX];
     struct row_slice block[BLOCK_SLICES];
 };
 
-/* A state's flags, which are not stored. */
+/* Returns a state's flags, which are not stored. */
 uint8_t state_flags(uint32_t state);
 
-/* NULL when memory is out. */
+/* NULL if out of memory. */
 struct slice_row *slice_row_new(bool is_states);
-/* What begins before the end of the slice before it, or ends before it begins, is cut to there. 0, -ENOMEM. */
+/* Adds a slice. Its begin is moved to the end of the previous slice if it is earlier, and its end to its begin if it is
+ * earlier. 0, -ENOMEM. */
 int slice_row_put(struct slice_row *row, struct index_writer *writer, struct row_slice slice);
-/* Nothing follows. */
+/* Ends the row. */
 int slice_row_finish(struct slice_row *row, struct index_writer *writer);
 size_t slice_row_nodes(const struct slice_row *row);
 void slice_row_write_nodes(const struct slice_row *row, struct index_writer *writer);
@@ -56,7 +57,7 @@ struct value_row {
     } block[BLOCK_VALUES];
 };
 
-/* Times that step back become that of the one before. 0, -ENOMEM. */
+/* Adds a value. A time before the previous one becomes the previous time. 0, -ENOMEM. */
 int value_row_put(struct value_row *row, struct index_writer *writer, int64_t time, int64_t value);
 int value_row_finish(struct value_row *row, struct index_writer *writer);
 
@@ -71,7 +72,7 @@ struct event_row {
 
 int event_row_flush(struct event_row *row, struct index_writer *writer);
 
-/* The same as value_row_put() of an event. */
+/* As value_row_put(), for an event. */
 static inline int event_row_put(struct event_row *row, struct index_writer *writer, int64_t time)
 {
     row->last = row->n && time < row->last ? row->last : time;

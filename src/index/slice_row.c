@@ -36,7 +36,7 @@ void slice_row_free(struct slice_row *row)
 
 static int push_node(struct slice_row *row, unsigned level, const struct slice_node *node);
 
-/* The node over the last N nodes of LEVEL. */
+/* Adds a node over the last N nodes of LEVEL. */
 static int push_parent(struct slice_row *row, unsigned level, size_t n)
 {
     const struct node_level *from = &row->levels[level];
@@ -53,7 +53,7 @@ static int push_parent(struct slice_row *row, unsigned level, size_t n)
     return push_node(row, level + 1, &node);
 }
 
-/* Not more deeply than there are levels. */
+/* The recursion is as deep as there are levels. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static int push_node(struct slice_row *row, unsigned level, const struct slice_node *node)
 {
@@ -81,7 +81,7 @@ struct palette {
     uint64_t times[BLOCK_SLICES];
 };
 
-/* The number of NAME and FLAGS, for DURATION. */
+/* Returns the number of NAME with FLAGS. Adds DURATION to its time. */
 static unsigned palette_put(struct palette *palette, uint32_t name, uint8_t flags,
                             uint64_t duration)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* index_slices(): slices, of which those that are too short to be seen are put together. */
+/* index_slices(): gets slices, and combines those that are too short to be seen. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 struct gather {
     struct index_slices *slices;
     struct grid grid;
-    int64_t from, to; /* what was asked for */
+    int64_t from, to; /* the requested time */
     bool is_states;
     bool has_end;
-    int64_t end; /* of the last one */
-    /* What is put together, while `n` is not 0: */
+    int64_t end; /* end of the last slice */
+    /* The combined slices, if `n` is not 0: */
     uint64_t n;
     struct period period;
     struct index_slice many;
@@ -52,7 +52,7 @@ static int append(struct gather *gather, const struct index_slice *slice)
     return 0;
 }
 
-/* Appends what was put together. */
+/* Appends the combined slices. */
 static int flush(struct gather *gather)
 {
     struct index_slice *many = &gather->many;
@@ -70,7 +70,7 @@ static int flush(struct gather *gather)
     return append(gather, many);
 }
 
-/* What comes begins at BEGIN, in no period before the last one's. */
+/* The next slice begins at BEGIN, not in an earlier period than the last one. */
 static int step(struct gather *gather, int64_t begin, int64_t end)
 {
     if (unlikely(gather->has_end && begin < gather->end))
@@ -80,7 +80,7 @@ static int step(struct gather *gather, int64_t begin, int64_t end)
     return 0;
 }
 
-/* Puts a slice, or a node, to those of its period, or begins with it. Returns whether there were others. */
+/* Adds a slice or node to the slices of its period, or begins with it. True if there were others. */
 static int gather_one(struct gather *gather, int64_t begin, int64_t end, uint32_t name,
                       uint8_t flags)
 {
@@ -144,7 +144,7 @@ static int put_node(void *arg, const struct slice_node *node, uint64_t n)
     return r < 0 ? r : 0;
 }
 
-/* NS less BY, at least INT64_MIN; and more. */
+/* NS minus BY, at least INT64_MIN; and NS plus BY. */
 static int64_t less(int64_t ns, uint64_t by)
 {
     return unbiased(biased(ns) < by ? 0 : biased(ns) - by);

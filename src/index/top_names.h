@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which name takes most of the time of many slices. Exact for up to TOPS_MAX names; of more, one that comes when all
- * places are taken takes that of the least, with its time, so that what takes more than 1/TOPS_MAX of the time is never
- * lost. */
+/* Finds the name that takes most of the time of many slices. It is exact for up to TOPS_MAX names. A further name
+ * replaces the name with the least time, and takes over its time. So a name with more than 1/TOPS_MAX of the time is
+ * never lost. */
 
 #include "index/format.h"
 
 #define TOPS_MAX BLOCK_SLICES
 
-/* Zeroed: nothing. */
+/* Zeros are an empty one. */
 struct top_names {
-    uint64_t covered; /* time of all */
+    uint64_t covered; /* total time */
     unsigned n;
     uint32_t names[TOPS_MAX];
     uint64_t times[TOPS_MAX];
@@ -38,7 +38,7 @@ static inline void top_names_put(struct top_names *tops, uint32_t name, uint64_t
     tops->times[least] += time;
 }
 
-/* All that NODE stands for. */
+/* Adds everything that NODE stands for. */
 static inline void top_names_put_node(struct top_names *tops, const struct slice_node *node)
 {
     uint64_t covered = share_time(node->covered, ns_between(node->begin, node->end));
@@ -48,7 +48,7 @@ static inline void top_names_put_node(struct top_names *tops, const struct slice
     tops->covered += covered - top;
 }
 
-/* *RET_SHARE, which may be NULL: its share of the covered time. */
+/* *RET_SHARE (may be NULL): its share of the covered time. */
 static inline uint32_t top_names_best(const struct top_names *tops, uint16_t *ret_share)
 {
     unsigned best = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of values and of events. */
+/* Rows of values and events. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int grow(void **nodes, size_t n, size_t *room, size_t size)
     return 0;
 }
 
-/* Writes a block of two columns of N numbers. Returns its place. */
+/* Writes a block of two columns of N numbers. Returns its offset. */
 static uint64_t put_columns(struct index_writer *writer, const uint64_t *first,
                             const uint64_t *second, unsigned n)
 {

@@ -8,7 +8,7 @@
 
 #define BLOCK_BYTES_USUAL (BLOCK_SLICES * 4)
 
-/* Slices under a node of LEVEL. */
+/* The number of slices below a node of LEVEL. */
 static uint64_t slices_per_node(unsigned level)
 {
     uint64_t n = BLOCK_SLICES;
@@ -72,7 +72,7 @@ static bool is_in_one_period(struct slice_walk *walk, const struct slice_node *n
 struct block {
     uint64_t gaps[BLOCK_SLICES];
     uint64_t durations[BLOCK_SLICES];
-    uint64_t which[BLOCK_SLICES]; /* of the names */
+    uint64_t which[BLOCK_SLICES]; /* index in `names` */
     unsigned n_names;
     uint32_t names[BLOCK_SLICES];
     uint8_t flags[BLOCK_SLICES];
@@ -94,7 +94,7 @@ static bool read_names(struct block *block, const uint8_t **p, const uint8_t *en
     return true;
 }
 
-/* The block of N slices at OFFSET. */
+/* Reads the block of N slices at OFFSET. */
 static int read_block(const struct slice_walk *walk, uint64_t offset, unsigned n,
                       struct block *block)
 {
@@ -146,7 +146,7 @@ static int walk_block(const struct slice_walk *walk, const struct slice_node *no
     return walk->slices(walk->arg, slices, n_slices);
 }
 
-/* Visits the first that was found. */
+/* Visits the first node or block that was found. */
 static int visit(struct slice_walk *walk)
 {
     const struct slice_visit *visit = &walk->visits[walk->n_visited++ % SLICE_VISITS];
@@ -165,7 +165,7 @@ static int find(struct slice_walk *walk, const struct slice_node *node, uint64_t
     return r;
 }
 
-/* Nodes FROM to TO of LEVEL; not more deeply than there are levels. */
+/* Walks nodes FROM to TO of LEVEL. The recursion is as deep as there are levels. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static int walk_nodes(struct slice_walk *walk, unsigned level, uint64_t from, uint64_t to)
 {

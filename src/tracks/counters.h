@@ -10,12 +10,13 @@ struct counter_rule {
     const char *group;
     const char *event;
     const char *value;
-    const char *id; /* a field of 32 bits: one counter for each of its values; NULL: one counter */
+    /* A field of 32 bits: each of its values has its own counter; NULL: one counter. */
+    const char *id;
     const char *name; /* of the counter */
-    const char *unit; /* NULL: a number */
+    const char *unit; /* NULL: a plain number */
 };
 
-/* NULL: none. */
+/* Returns the rule for CLASS, or NULL. */
 const struct counter_rule *counter_find(const struct event_class *class);
 /* The index of RULE among all rules. */
 unsigned counter_number(const struct counter_rule *rule);

@@ -14,15 +14,16 @@
 #include "event/kernel_event.h"
 #include "event/program.h"
 
-/* Rules by names of events: more than QEMU and Linux have, and a bound for hostile traces. The events of others are shown
- * as events. */
+/* Limit of rules by names of events. QEMU and Linux have fewer; hostile traces may have any number. Events beyond the
+ * limit are shown as events. */
 #define RULES_BY_NAME_MAX 1024
 
 struct styled_rule {
     struct span_rule rule;
     const struct span_style *style;
-    const struct event_class *begin; /* of a rule by name; NULL: it is of a style */
-    unsigned number;                 /* in slices->spans */
+    /* Class of the begin, for a rule by name; NULL for a style's rule. */
+    const struct event_class *begin;
+    unsigned number; /* in slices->spans */
     struct styled_rule *next;
 };
 
@@ -61,7 +62,7 @@ int slice_classes_init(struct slices *slices)
     }
 }
 
-/* The rule whose begin BY_NAME has, added if it is a new one. NULL in *RET: there are too many. */
+/* Gets the rule with BY_NAME's begin, and adds it if it is new. *RET is NULL if there are too many. */
 static int get_rule_by_name(struct slices *slices, const struct span_by_name *by_name,
                             const struct styled_rule **ret)
 {
@@ -98,7 +99,7 @@ static int set_exit(struct slice_class *plan, struct arena *arena, const struct 
     return 0;
 }
 
-/* Takes the name of CLASS's slices apart: "irq {name}". 0, -ENOMEM. */
+/* Splits the name of CLASS's slices into pieces: "irq {name}". 0, -ENOMEM. */
 static int compile_name(struct slice_class *plan, const char *name, struct arena *arena,
                         const struct event_class *class)
 {
@@ -130,7 +131,7 @@ static int compile_name(struct slice_class *plan, const char *name, struct arena
     return 0;
 }
 
-/* CLASS begins or ends spans of RULE, as its '*' is STAR. */
+/* CLASS begins or ends spans of RULE, whose '*' matched STAR. */
 static int use_rule(struct slices *slices, struct group *group, const struct styled_rule *rule,
                     const struct event_class *class, bool is_begin, const char *star, size_t len,
                     struct slice_class *plan)

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-/* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. */
+/* It is unknown what a CPU ran, because a switch is missing. Nothing is drawn before its first event. */
 static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
     const struct clock *clock = &interval->origin->clock;
@@ -39,7 +39,7 @@ static int put_states(void *arg, const struct state_interval *intervals, unsigne
     return r;
 }
 
-/* ITEM shows what runs on TRACK, although no switch did. */
+/* ITEM shows what runs on TRACK without a switch to it. */
 static int open_found(struct slices *slices, struct track *track, const struct item *item)
 {
     struct slice slice = {.kind = SLICE_BEGIN, .track = track};
@@ -76,14 +76,14 @@ void slice_cpus_init(struct slices *slices)
     slices->states.wanted = STATE_SUBJECTS(STATE_SUBJECT_CPU);
 }
 
-/* The states of Xen's CPUs are known from runstates, which follow the switches that slices begin with: what is unknown there is what
- * lies between a loss and the next switch. */
+/* Xen: states of CPUs are known from runstates, which follow the switches at which slices begin. What is unknown there
+ * is the time between a loss and the next switch. */
 static bool has_states(const struct item *item)
 {
     return KERNEL_LAYER(item->origin->layer);
 }
 
-/* The next switch of ITEM's CPU ends what is open there and is not a span. */
+/* The next switch on ITEM's CPU ends open slices that are not spans. */
 static int end_found(struct slices *slices, const struct item *item)
 {
     struct track *track;
@@ -115,8 +115,8 @@ int slice_cpus_put(struct slices *slices, const struct item *item)
     return end_found(slices, item);
 }
 
-/* If it is known what CPU of the source I did only up to some time before the end of the trace, it is drawn as unknown from then
- * on. A CPU of which nothing was ever known is not drawn. */
+/* If the activity of CPU, of source I, is known only up to a time before the end of the trace, draws it as unknown from
+ * then on. A CPU of which nothing was ever known is not drawn. */
 static int finish_cpu(struct slices *slices, unsigned i, unsigned cpu)
 {
     int64_t until = states_cpu_known_until(&slices->states, i, cpu);
@@ -173,7 +173,7 @@ int slice_cpus_finish(struct slices *slices)
     return r;
 }
 
-/* TRACK of Xen, of a CPU, is unknown until its next switch. */
+/* TRACK, a CPU of Xen, is unknown until its next switch. */
 static int open_unknown(struct slices *slices, struct track *track)
 {
     struct open_slice *open;

@@ -12,9 +12,9 @@ static void put(struct slices *slices, const struct slice *slice)
     slices->ops->slice(slices, slice);
 }
 
-/* ---- slices that are open ---- */
+/* ---- open slices ---- */
 
-/* Of all slices' flows. */
+/* For the flows of all slices. */
 #define FLOW_TAG 1
 
 /* Ends the innermost slice. */
@@ -55,7 +55,7 @@ void slice_begin_unknown(struct slices *slices, struct track *track, unsigned n,
     put(slices, &slice);
 }
 
-/* The place of SPAN's slice among those on its track. */
+/* Returns the index of SPAN's slice among the open slices on its track. */
 static unsigned find_place(const struct drawn_span *span)
 {
     unsigned i = span->track->n_open - 1;
@@ -65,7 +65,7 @@ static unsigned find_place(const struct drawn_span *span)
     return i;
 }
 
-/* Ends the slice that the item that is put ends, with ITEM or, where that begins another, without. */
+/* Ends the slice that the current item ends. The end has ITEM, unless ITEM begins another slice. */
 static void put_end(struct slices *slices, const struct item *item)
 {
     struct track *track = slices->ending;
@@ -74,7 +74,7 @@ static void put_end(struct slices *slices, const struct item *item)
     end_top(slices, track, slices->ns, item, NULL);
 }
 
-/* Enters a request among the flows: *RET_FLOW. 0, -ENOMEM. */
+/* Adds a request to the flows: *RET_FLOW. 0, -ENOMEM. */
 static int begin_flow(struct slices *slices, const struct item *item, struct slice *slice,
                       uint32_t *ret_flow)
 {
@@ -125,7 +125,7 @@ static void free_span(struct slices *slices, struct drawn_span *span)
     slices->free_spans = span;
 }
 
-/* Where a slice of KIND that ITEM begins is drawn. 0, with NULL in *RET: nowhere; -ENOMEM. */
+/* Finds the track for a slice that ITEM begins. 0, with NULL in *RET if it is not drawn; -ENOMEM. */
 static int find_track(struct slices *slices, enum style_place place, struct pair *pair,
                       const char *title, const struct item *item, struct track **ret)
 {
@@ -152,7 +152,7 @@ static int find_track(struct slices *slices, enum style_place place, struct pair
     return 0;
 }
 
-/* Draws the begin of a span on TRACK, with ITEM's fields if a style says how it looks. NULL when memory is out. */
+/* Draws the begin of a span on TRACK, with ITEM's fields if a style says how it looks. NULL if out of memory. */
 static struct drawn_span *open_slice(struct slices *slices, const struct span_kind *kind,
                                      const struct item *item, struct track *track,
                                      struct pair *pair, bool has_style)
@@ -213,8 +213,8 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     return (uintptr_t)span;
 }
 
-/* Two tracers of system calls are called in the same order at both ends, so that their slices would cross: each end is
- * drawn as that of what began last. */
+/* Two tracers of system calls are called in the same order at begin and end, so their slices would cross. So each end
+ * is drawn as the end of the slice that began last. */
 static void exchange_with_top(struct slices *slices, struct track *track, unsigned i)
 {
     struct open_slice *mine = &track->open[i];
@@ -252,7 +252,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     return 0;
 }
 
-/* Since when CPUs may have events that are not recorded: the one of DRAWN, or any, as a thread may have gone there. */
+/* Returns from when on events may be missing: on the CPU of DRAWN, or on any CPU, because its thread may have moved. */
 static int64_t first_cpu_end(const struct drawn_span *drawn)
 {
     const struct group *group = drawn->track->group;
@@ -268,7 +268,7 @@ static int64_t first_cpu_end(const struct drawn_span *drawn)
     return first;
 }
 
-/* Until when it is known that SPAN, which is open at the end of the trace, has not ended. */
+/* Returns until when SPAN, which is open at the end of the trace, is known not to have ended. */
 static int64_t known_until(const struct slices *slices, const struct span *span,
                            const struct drawn_span *drawn, enum span_fate fate)
 {
@@ -368,7 +368,7 @@ int slice_spans_put(struct slices *slices, const struct item *item)
     return slices->drawn;
 }
 
-/* Whether LOSS may have taken what ends OPEN, of TRACK: a thread may have gone to any CPU. */
+/* True if LOSS may include the end of OPEN, on TRACK. A thread may have moved to any CPU. */
 static bool may_have_ended(const struct slices *slices, const struct track *track,
                            const struct open_slice *open, const struct item *loss)
 {

@@ -8,7 +8,7 @@
 #include "tracks/slice_cpus.h"
 #include "tracks/slice_spans.h"
 
-/* TIME, of ITEM's clock. */
+/* Converts TIME of ITEM's clock to ns. */
 static int64_t ns_of(const struct item *item, int64_t time)
 {
     return clock_to_ns(&item->origin->clock, time);
@@ -51,7 +51,7 @@ void slices_done(struct slices *slices)
     slices->n_classes = 0;
 }
 
-/* Where a trace has no list of its threads, its events tell what they are called. */
+/* Learns names of threads from events, if a trace has no list of its threads. */
 static int learn_name(struct slices *slices, const struct item *item)
 {
     const struct slice_class *class = slices->class;
@@ -106,7 +106,7 @@ static int put_counter(struct slices *slices, const struct item *item)
     return 0;
 }
 
-/* A counter that a program writes into trace_marker. */
+/* Handles a counter that a program wrote into trace_marker. */
 static int put_marker(struct slices *slices, const struct item *item)
 {
     struct slice slice = {.kind = SLICE_COUNTER, .ns = slices->ns};
@@ -136,7 +136,7 @@ static void end_thread(struct slices *slices, const struct item *item)
         slice_cut(slices, thread->exits, 0, slices->ns, "the thread ends");
 }
 
-/* What comes after the last event of a CPU may not be recorded. */
+/* Events after a CPU's last event may not have been recorded. */
 static int note_seen(struct slices *slices, const struct item *item)
 {
     struct track *track = item->cpu != CPU_UNKNOWN

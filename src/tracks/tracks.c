@@ -11,7 +11,7 @@
 #include "event/catalogue.h"
 #include "tracks/counters.h"
 
-/* More are one that is not known: the number is a damaged one. */
+/* Higher CPU numbers count as unknown, because they are damaged. */
 #define CPUS_MAX TRACKS_MAX
 #define NAME_MAX_LEN 128
 
@@ -71,7 +71,7 @@ static unsigned number_of(const struct tracks *tracks, const struct origin *orig
     return tracks->origin_number ? tracks->origin_number(tracks->origin_arg, origin) : 0;
 }
 
-/* Whether its layer alone does not tell ORIGIN from the others. */
+/* True if another trace has an origin of ORIGIN's layer. */
 static bool is_one_of_several(const struct tracks *tracks, const struct origin *origin,
                               unsigned number)
 {
@@ -273,7 +273,7 @@ int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, 
     return copy ? map_put(&group->names, (uint32_t)pid, copy) : -ENOMEM;
 }
 
-/* A kernel's idle threads are one for each CPU, and all have 0. */
+/* A kernel has an idle thread for each CPU, all with pid 0. */
 static uint64_t thread_track_key(int32_t pid, int32_t cpu)
 {
     return pid ? (uint32_t)pid : (uint64_t)(uint32_t)cpu << 32;
