@@ -67,6 +67,12 @@ fi
 }
 grep -q 'strata io' "$dir/table"
 
+"$tree/bench/path" --short --stored --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'strata path syscall' "$dir/table"
+
 "$tree/bench/seek" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
     exit 1
