@@ -84,8 +84,8 @@ struct recorder_sources {
     struct manifest_source *items; /* in the arena */
     unsigned n;
     unsigned about; /* the source to which the problems of the recorder are added */
-    uint64_t
-        until; /* set before: what is recorded is copied up to this moment (CLOCK_MONOTONIC, ns); 0: it is not copied */
+    /* Set by the caller: the recorded data is copied up to this moment (CLOCK_MONOTONIC, ns); 0: it is not copied. */
+    uint64_t until;
 };
 
 struct recorder_stats {
@@ -122,7 +122,8 @@ struct recorder_ops {
                    struct recorder_sources *ret);
     /* NULL: not counted. */
     void (*stats)(const struct recorder *recorder, struct recorder_stats *ret);
-    /* Called after finish(). The caller frees both texts; a text keeps its own error. NULL: who made the recorder knows what to print. */
+    /* Called after finish(). The caller frees both texts; a text keeps its own error. NULL: the code that created the
+     * recorder prints the result. */
     void (*summarize)(const struct recorder *recorder, struct recorder_summary *summary);
     /* NULL: start() makes nothing. */
     void (*discard)(struct recorder *recorder);
@@ -134,7 +135,7 @@ struct recorder_ops {
 struct recorder {
     const struct recorder_ops *ops;
     const char *name; /* for messages; borrowed */
-    /* The recording is about it. When all primary recorders have ended, the others are stopped. */
+    /* The recording is about this recorder's subject. When all primary recorders have ended, the others are stopped. */
     bool is_primary;
     /* It records nothing, but serves the other recorders (snapshots, metrics). It is stopped when all others have ended. */
     bool is_service;

@@ -88,5 +88,5 @@ bool recording_is_under_way(const struct recording *recording);
 uint64_t recording_wakeups(const struct recording *recording);
 /* From now on, measures when the loop is woken up. False: the kernel does not say how long a thread waited for a CPU. */
 bool recording_measure_wakeups(struct recording *recording);
-/* A time, CLOCK_MONOTONIC, ns, before which no descriptor of the last sleep was ready. 0: not known. */
+/* A time before which no descriptor of the last sleep was ready, CLOCK_MONOTONIC in ns. 0: unknown. */
 uint64_t recording_woken_at(const struct recording *recording);

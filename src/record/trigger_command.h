@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The command that is run for each snapshot of a trigger: `strata record --then COMMAND`.
+/* Runs a command for each snapshot of a trigger: `strata record --then COMMAND`.
  *
- * It is run by sh, with the path of the snapshot as its last argument, one at a time, each in a session of its own. Its input
- * is /dev/null, its output goes to the standard error of the recorder. The environment has
+ * sh runs the command, with the path of the snapshot as its last argument. One command runs at a time, each in its own
+ * session. Its input is /dev/null, and its output goes to the recorder's standard error. The environment has
  *
  *     STRATA_SNAPSHOT       the path
  *     STRATA_TRIGGER        the condition
- *     STRATA_TRIGGER_WHAT   what fulfilled it
+ *     STRATA_TRIGGER_WHAT   what met the condition
  *
- * Nothing waits for it but the next one, and the end of the recording. Not thread-safe. */
+ * Only the next command and the end of the recording wait for it. Not thread-safe. */
 
 #include <signal.h>
 
 #include "record/recorder.h"
 
-/* As many snapshots wait for the command; further ones are passed over. */
+/* Limit of snapshots that wait for the command. Further ones are skipped. */
 #define TRIGGER_COMMANDS_MAX 16u
 
 struct trigger_command;
 
-/* COMMAND, and MASK, the signals that it has blocked, are borrowed. RECORDER, whose messages it uses, too. -ENOMEM. */
+/* COMMAND, MASK (the signals that the command blocks), and RECORDER, through which messages are reported, are borrowed.
+ * -ENOMEM. */
 int trigger_command_new(const char *command, const sigset_t *mask, struct recorder *recorder,
                         struct trigger_command **ret);
-/* Kills a command that runs. */
+/* Kills a running command. */
 void trigger_command_free(struct trigger_command *self);
 
-/* Runs it for a snapshot, now or when those before have ended. All strings are copied. */
+/* Runs the command for a snapshot, now or after the waiting ones. All strings are copied. */
 void trigger_command_run(struct trigger_command *self, const char *snapshot, const char *trigger,
                          const char *what);
-/* What to poll; -1: nothing runs. */
+/* The descriptor to poll; -1: nothing runs. */
 int trigger_command_fd(const struct trigger_command *self);
-/* Notices that it has ended, and starts the next one. */
+/* Handles the end of a command, and starts the next one. */
 void trigger_command_step(struct trigger_command *self);
 bool trigger_command_is_idle(const struct trigger_command *self);

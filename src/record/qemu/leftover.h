@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a recorder that was killed has left changed in a QEMU that runs: the events that it switched on, the log, the port of
- * the guest. A recorder writes what was there before into the runtime directory (tracedir/registry.h), before it changes it. */
+/* Restores what a killed recorder has left changed in a running QEMU: the events that it switched on, the log, the
+ * guest's port. A recorder writes the previous settings into the runtime directory (tracedir/registry.h) before it
+ * changes them. */
 
 #include "control/libvirt.h"
 #include "record/qemu/restore.h"
 #include "tracedir/registry.h"
 
-/* Writes what CHANGES have to put back, for the case that this recorder is killed. -errno. */
+/* Saves what CHANGES must restore, in case this recorder is killed. -errno. */
 int qemu_leftover_save(const struct qemu_restore *changes);
-/* What there is of process PID; RUNTIME is $XDG_RUNTIME_DIR. Nothing: *RET is empty. -ENOMEM. */
+/* Reads what was saved for process PID. RUNTIME is $XDG_RUNTIME_DIR. *RET is empty if nothing was saved. -ENOMEM. */
 int qemu_leftover_find(const char *runtime, pid_t pid, struct qemu_restore *ret);
-/* Puts it back, with a port that is there. DOMAIN: whose QEMU it is; NULL: none that is
- * known. Without `with_serial`, the device that the port is on stays, for the next port.
- * What stays is in LEFT. *RET_ANY: whether there was anything. -errno with ERROR. */
+/* Restores what LEFT says, and removes a port that still exists. DOMAIN: the domain of this QEMU; NULL: none, or
+ * unknown. If `with_serial` is false, the device of the port stays, for the next port. What could not be restored stays
+ * in LEFT. *RET_ANY: true if anything was left. -errno with ERROR. */
 int qemu_leftover_undo(struct qemu_restore *left, struct qmp *qmp, struct libvirt_domain *domain,
                        const char *runtime, bool with_serial, bool *ret_any, struct error *error);

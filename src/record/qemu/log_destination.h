@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where a running QEMU can open files: it may be of another user, and confined to directories and devices of its own. */
+/* Finds places where a running QEMU can open files. QEMU may belong to another user, and be confined to directories and
+ * devices of its own. */
 
 #include <sys/stat.h>
 
 #include "record/qemu/process.h"
 
-/* What is lent to QEMU's user: the pipe or file that is its standard error, which only the user who made it may open
- * again. */
+/* The pipe or file of QEMU's standard error, lent to QEMU's user. Only its owner may open it again. */
 struct log_loan {
     int fd; /* -1: nothing was lent */
     uid_t uid;
@@ -17,27 +17,29 @@ struct log_loan {
 
 #define LOG_LOAN_NONE ((struct log_loan){.fd = -1})
 
-/* The FIFO for QEMU's log, in the directory that libvirt made for the domain's files: its QEMU can open files there
- * whatever confines it, and libvirt removes the directory with the domain. Allocated; NULL: there is no such directory, or
- * this user cannot write there, or its path has a %, which QEMU would replace. A FIFO that a killed recorder left is removed: call it with the QEMU claimed. */
+/* The path for the FIFO of QEMU's log in libvirt's directory for the domain. QEMU can open files there however it is
+ * confined, and libvirt removes the directory with the domain. The caller frees the path. NULL: there is no such
+ * directory, this user cannot write there, or its path has a '%', which QEMU would replace. Removes a FIFO that a
+ * killed recorder left, so the caller must have claimed QEMU. */
 char *log_destination_in_domain(const struct qemu_process *running);
 
-/* The user and group of process PID. -errno: it is not there. */
+/* The user and group of process PID. -errno: there is no such process. */
 int log_destination_user(pid_t pid, uid_t *ret_uid, gid_t *ret_gid);
 
-/* The file where RUNNING has its own log already, open for reading. QEMU is not asked to log elsewhere then: from 8.0 on it would
- * empty that file when it goes back to it. -ENOENT: its log is no regular file, or several (-d tid). -EREMOTE with ERROR: QEMU could not
- * go back to it: a file that it does not have open any more, a socket. Another -errno with ERROR. */
+/* Opens the file to which RUNNING already logs, for reading. QEMU is then not asked to log elsewhere, because from 8.0
+ * on it would empty this file when it returns to it. -ENOENT: the log is not a regular file, or there are several (-d
+ * tid). -EREMOTE with ERROR: QEMU could not return to the log: a socket, or a file that it does not have open any more.
+ * Other -errno with ERROR. */
 int log_destination_own_file(const struct qemu_process *running, struct error *error);
 
-/* The name of its standard error for process PID itself. */
+/* The path of process PID's standard error, as the process itself sees it. */
 const char *log_destination_stderr(pid_t pid);
-/* Whether process PID, which has FILE open as its log, can open FILE again: not if its root directory, as of -chroot, does not have
- * it. */
+/* True if process PID, which has FILE open as its log, can open FILE again: its root directory (-chroot) must have the
+ * file. */
 bool log_destination_is_reachable(pid_t pid, const char *file);
-/* True for such a name. */
+/* True if PATH is a path of log_destination_stderr(). */
 bool log_destination_is_stderr(const char *path);
-/* Lets process PID open its standard error again, until log_destination_return(). Does nothing where that is not needed, or not
- * possible. */
+/* Lets process PID open its standard error again, until log_destination_return(). Does nothing if that is unnecessary
+ * or impossible. */
 struct log_loan log_destination_lend_stderr(pid_t pid);
 void log_destination_return(struct log_loan *loan);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A thread that runs QMP commands of a running QEMU. It is a thread because QEMU writes its log while it answers, and
- * blocks when the recorder does not read the log. The connection lasts no longer than the commands, because a monitor
- * serves one client at a time. */
+/* A thread that sends QMP commands to a running QEMU. A thread is needed because QEMU writes its log while it answers,
+ * and blocks if the recorder does not read the log. The connection lasts only as long as the commands, because a
+ * monitor serves one client at a time. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,15 +20,16 @@ struct qmp_thread {
     int event_fd; /* readable when QEMU has greeted, and when the thread has ended; -1: no thread */
     pthread_t thread;
     atomic_bool is_connected,
-        is_cancelled; /* by qmp_thread_finish(), before the commands were done */
+        /* Cancelled by qmp_thread_finish() before the commands were done. */
+        is_cancelled;
     atomic_bool is_greeted, has_ended;
     uint64_t began_at;
     bool is_reported; /* the user knows that QEMU serves another client */
     int r;
     struct error error;
     struct error refused; /* set by `run`: what QEMU refused */
-    json_t *cpus;         /* of query-cpus-fast */
-    json_t *status;       /* of query-status */
+    json_t *cpus;         /* result of query-cpus-fast */
+    json_t *status;       /* result of query-status */
     char version[128];    /* "QEMU 7.2.22" */
 };
 
@@ -47,8 +48,8 @@ static inline bool qmp_thread_is_greeted(const struct qmp_thread *self)
 }
 /* True if the thread has ended. Clears `event_fd`. */
 bool qmp_thread_has_ended(struct qmp_thread *self);
-/* True, once, if QEMU has not greeted for so long that it must be serving another client: report that. *RET_AT: when to call
- * this again; UINT64_MAX: never. */
+/* Returns true, once, if QEMU has not greeted for so long that it must be serving another client; the caller reports
+ * that. *RET_AT: when to call this again; UINT64_MAX: never. */
 bool qmp_thread_waits(struct qmp_thread *self, uint64_t now, uint64_t *ret_at);
 /* Ends the thread, by closing the connection if necessary. Returns the result of `run`, with ERROR. The caller releases
  * `cpus` and `status`; the other results stay valid until the next start. */

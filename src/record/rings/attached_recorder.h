@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The recorder of a program that runs, and was started with writer=none: record/rings/collect.h. Its native trace is the
- * directory "program" of its recording. Where the recording has no directory, it is one of its own, which the recorder
- * makes or goes on with. It is the primary recorder, and ends with the program. */
+/* The recorder of a running program that was started with writer=none (record/rings/collect.h). Its native trace is the
+ * directory "program" of its recording. If the recording has no directory, the recorder creates a directory for the
+ * trace, or continues an existing one. It is the primary recorder, and ends with the program. */
 
 #include "record/recorder.h"
 #include "record/rings/drain.h"
 
-/* All borrowed, for as long as the recorder is there. */
+/* All pointers are borrowed for the life of the recorder. */
 struct attached_recorder_settings {
     const char *rings;  /* the directory of the program's rings */
-    const char *output; /* that of the native trace, where the recording has none */
-    bool
-        keep_rings; /* of a program that has ended; else they are removed, if all of them was read */
+    const char *output; /* directory of the native trace, if the recording has none */
+    /* Keep the rings of a program that has ended. False: they are removed if everything was read. */
+    bool keep_rings;
 };
 
 struct attached_program {
@@ -25,5 +25,5 @@ struct attached_program {
 
 /* -ENOMEM. */
 int attached_recorder_new(const struct attached_recorder_settings *settings, struct recorder **ret);
-/* What came of it, when it has finished. */
+/* The result, after the recorder has finished. */
 const struct attached_program *attached_recorder_program(const struct recorder *recorder);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A directory in which recorded programs, those that they fork and those that they execute, make the directories of their rings
- * (runtime/ring/process_file.h): so a recorder sees those of its own, and no others.
+/* A directory in which recorded programs, and programs that they fork and execute, create the directories of their
+ * rings (runtime/ring/process_file.h). So a recorder sees only its own programs.
  *
  *     /dev/shm/strata-UID/record-XXXXXX        locked by its recorder (base/locked_dir.h)
  *
- * One whose recorder was killed stays as long as there are rings in it: `strata recover` finds them there, and who makes
- * the next one completes their traces and removes them. */
+ * The directory of a killed recorder stays as long as it has rings. `strata recover` finds them there, and the recorder
+ * that creates the next directory completes their traces and removes them. */
 
 #include "base/error.h"
 #include "base/locked_dir.h"
 
 #define RINGS_DIR_PREFIX "record-"
 
-/* Makes one, in /tmp where there is no place for it in /dev/shm. Before that, of those whose recorders are dead, the rings
- * of dead processes go into the traces that they were recorded into, if these are there still, and then away. */
+/* Creates a directory, in /tmp if /dev/shm has no place for it. Before that, recovers the rings of dead processes of
+ * dead recorders into the traces that they were recorded into, if these still exist, and removes the rings. */
 int rings_dir_make(struct locked_dir *ret, struct error *error);
-/* The second half of that alone: before the traces of dead recorders are moved. */
+/* Only recovers and removes such rings. Call it before the traces of dead recorders are moved. */
 void rings_dir_rescue(void);
-/* Takes those away that are of recorders that are dead, and empty. */
+/* Removes empty directories of dead recorders. */
 void rings_dir_sweep(void);
-/* Removes the directories of processes of this user, not of recordings, that are dead and have left no event unwritten
- * and no loss: what children leave that end by _exit(). At most 256 processes can have directories there. */
+/* Removes directories of this user's dead processes outside of recordings that have neither unwritten events nor
+ * losses. Children that end by _exit() leave such directories, and at most 256 processes can have directories there. */
 void rings_dir_sweep_processes(void);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The threads of a process that runs virtual machines of KVM, and which of them run vCPUs. Which vCPU one runs is known
+/* The threads of a process that runs virtual machines of KVM, and which of them run vCPUs. The vCPU of a thread is
+ * known
  *
- *  - exactly, from the file kvm/PID-FD/vcpuN/pid in debugfs (Linux 6.0), from when the vCPU has run first;
- *  - otherwise as a hint, from the name that the program gives it: "fc_vcpu N" (Firecracker), "vcpuN" (cloud-hypervisor),
- *    "crosvm_vcpuN", "CPU N/KVM" (QEMU), "kvm-vcpu-N" (kvmtool).
+ *  - exactly, from the file kvm/PID-FD/vcpuN/pid in debugfs (Linux 6.0), once the vCPU has run;
+ *  - otherwise as a hint, from the name that the program gives the thread: "fc_vcpu N" (Firecracker), "vcpuN"
+ *    (cloud-hypervisor), "crosvm_vcpuN", "CPU N/KVM" (QEMU), "kvm-vcpu-N" (kvmtool).
  *
- * What the host's kernel has recorded (kvm_entry) is exact as well; readers of the trace use that. */
+ * Events of the host's kernel (kvm_entry) are exact too, and readers of the trace use them. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,23 +19,23 @@
 
 struct vmm_thread {
     int32_t id;
-    int32_t vcpu; /* -1: none, or not known */
+    int32_t vcpu; /* -1: none, or unknown */
     char name[16];
-    bool is_exact; /* `vcpu` is the kernel's */
+    bool is_exact; /* `vcpu` is from the kernel */
 };
 
-/* Zeroed, it is empty. */
+/* A zeroed structure is empty. */
 struct vmm_threads {
-    struct vmm_thread *items; /* ascending by id; also those that have ended since */
+    struct vmm_thread *items; /* ascending by id; includes threads that have ended */
     unsigned n, room;
-    unsigned n_vms; /* that KVM's debugfs shows of the process; 0: it cannot be read */
+    unsigned n_vms; /* virtual machines of the process in KVM's debugfs; 0: cannot be read */
 };
 
 void vmm_threads_done(struct vmm_threads *threads);
-/* Adds the threads that process PID has now, and what is known of their vCPUs. KVM: the directory GUEST_KVM_ROOT. -ENOMEM;
- * another -errno: the process has ended, or cannot be looked at; what was known is kept. */
+/* Adds the threads that process PID has now, and what is known of their vCPUs. KVM: the directory GUEST_KVM_ROOT.
+ * -ENOMEM; other -errno: the process has ended or cannot be examined, and known threads are kept. */
 int vmm_threads_update(struct vmm_threads *threads, pid_t pid, const char *kvm);
-/* How many different vCPUs have a thread. */
+/* The number of different vCPUs that have a thread. */
 unsigned vmm_threads_vcpus(const struct vmm_threads *threads);
-/* The vCPU that a thread called NAME runs; -1: its name does not say so. */
+/* The vCPU of a thread with this NAME; -1: the name does not show one. */
 int32_t vmm_vcpu_of_name(const char *name);

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The recorder that has metrics of a recording while it runs: served to Prometheus, or in a file. docs/man/strata-metrics.7 has
- * every family. It has no sources, and ends when all others have ended. */
+/* The recorder that provides metrics of a running recording, to Prometheus or in a file. docs/man/strata-metrics.7
+ * lists every family. It has no sources, and ends when all others have ended. */
 
 #include "record/recorder.h"
 #include "record/watch/process.h"
 
-/* Strings are borrowed for as long as the recorder is there. */
+/* Strings are borrowed for the life of the recorder. */
 struct metrics_recorder_settings {
-    const char *listen; /* as base/address.h has it; NULL: it serves none */
-    const char *file;   /* NULL: it writes none */
+    const char *listen; /* address in the form of base/address.h; NULL: does not serve */
+    const char *file;   /* NULL: writes no file */
 };
 
-/* Listens already. -errno with ERROR. */
+/* Creates the recorder, which listens from now on. -errno with ERROR. */
 int metrics_recorder_new(const struct metrics_recorder_settings *settings, struct recorder **ret,
                          struct error *error);
-/* "127.0.0.1:9100": where it listens; NULL: nowhere. */
+/* The address at which it listens ("127.0.0.1:9100"), or NULL. */
 const char *metrics_recorder_address(const struct recorder *recorder);
-/* Metrics of analyses come from the process that WATCH describes. ELSEWHERE: the recorder that starts it, and hands on its lines;
- * NULL: this one does. Both are borrowed. Before the recording begins. -ENOMEM. */
+/* Adds metrics of analyses from the process that WATCH describes. ELSEWHERE: the recorder that starts this process and
+ * passes on its lines; NULL: this recorder starts it. Both are borrowed. Call it before the recording begins.
+ * -ENOMEM. */
 int metrics_recorder_watch(struct recorder *recorder, const struct record_watch *watch,
                            const struct recorder *elsewhere);
-/* A line of that process, of LEN bytes with its end, as of struct watch_process_handler. USERDATA: the recorder. */
+/* Handles a line of that process, LEN bytes with the newline, like struct watch_process_handler. USERDATA: the
+ * recorder. */
 void metrics_recorder_line(void *userdata, const char *line, size_t len);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The process that reads a recording while it is under way: one for the conditions of `--on` and for the metrics of analyses.
- * The recorder of triggers starts it where conditions need events, else that of metrics (record/watch_process.h). */
+/* The process that reads a running recording: one for the conditions of `--on` and for the metrics of analyses. The
+ * recorder of triggers starts it if conditions need events; otherwise the recorder of metrics does
+ * (record/watch_process.h). */
 
 #include <stdint.h>
 
 struct watch_condition;
 
-/* Borrowed, for as long as the process may be started. */
+/* Borrowed as long as the process may be started. */
 struct record_watch {
     const char *dir;
     const struct watch_condition *conditions;
@@ -16,5 +17,5 @@ struct record_watch {
     uint64_t metrics_period; /* ns; 0: no metrics of analyses */
 };
 
-/* A watch_process_function; USERDATA: struct record_watch. */
+/* A watch_process_function. USERDATA: struct record_watch. */
 int record_watch_run(void *userdata, uint64_t since, int out, int stop);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is asked of Xen about its trace buffers and itself, by hypercalls.
+/* Hypercalls about Xen's trace buffers and Xen itself.
  *
- * A sysctl carries the number of its interface's version, and Xen refuses every other than its own: 0x15
- * is that of Xen 4.17 to 4.20, 0x16 of 4.21 and 4.22. The layouts used here are the same in all of them, so
- * the number is found by trying, with an operation that changes nothing. A Xen that takes none of these is
- * asked through its own libxenctrl (record/xen/xenctrl.h).
+ * A sysctl carries the version of its interface, and Xen refuses every version but its own: 0x15 in Xen 4.17 to 4.20,
+ * 0x16 in 4.21 and 4.22. The layouts used here are the same in all of them, so the version is found by trying, with an
+ * operation that changes nothing. A Xen that accepts none of these is asked through its own libxenctrl
+ * (record/xen/xenctrl.h).
  *
  *     offset  size  struct xen_sysctl
  *     0       4     command: 2 tbuf_op, 3 physinfo, 4 sched_id, 16 cputopoinfo
@@ -35,50 +35,50 @@
 
 struct xen_control {
     struct xen_library *library;
-    uint32_t version;           /* of the sysctl interface; 0: what follows is used instead */
-    struct xen_xenctrl xenctrl; /* of functions that are the same in all versions */
+    uint32_t version;           /* of the sysctl interface; 0: `xenctrl` is used instead */
+    struct xen_xenctrl xenctrl; /* functions that are the same in all versions */
     void *sysctl;               /* memory that Xen can read and write */
-    void *bytes;                /* as much as XEN_CONTROL_BYTES of it */
+    void *bytes;                /* XEN_CONTROL_BYTES of such memory */
 };
 
 struct xen_tbuf_info {
-    bool events_known;    /* false: by libxenctrl */
-    uint32_t events;      /* the event mask; XEN_CONTROL_ALL where it is not known */
-    uint64_t t_info;      /* its first frame; 0: there are no buffers yet */
+    bool events_known;    /* false with libxenctrl */
+    uint32_t events;      /* the event mask; XEN_CONTROL_ALL if unknown */
+    uint64_t t_info;      /* first frame of t_info; 0: no buffers yet */
     uint32_t t_info_size; /* bytes */
 };
 
 struct xen_physinfo {
     uint32_t cpus_online;
-    uint32_t cpu_max; /* the largest id */
+    uint32_t cpu_max; /* largest CPU number */
     uint32_t tsc_khz;
 };
 
 /* The event mask that Xen starts with. */
 #define XEN_CONTROL_ALL UINT32_C(0x0ffff000)
 
-/* LIBRARY is borrowed. XENCTRL: the second way, even if the first one would do. -EPERM: Xen refuses us;
- * -EPROTO: it speaks another version than is known here, and its libxenctrl is not there. */
+/* LIBRARY is borrowed. XENCTRL: use libxenctrl even if the sysctl interface is known. -EPERM: Xen refuses this domain;
+ * -EPROTO: an unknown interface version, and its libxenctrl is missing. */
 int xen_control_init(struct xen_control *ret, struct xen_library *library, bool xenctrl,
                      struct error *error);
 void xen_control_done(struct xen_control *control);
 
-/* Errors: a negative errno as Xen returns it. */
-/* By libxenctrl it is as if there were no buffers, until xen_control_set_size(). */
+/* The functions below return the negative errno that Xen returns. */
+/* With libxenctrl, reports no buffers until xen_control_set_size(). */
 int xen_control_info(struct xen_control *control, struct xen_tbuf_info *ret);
 int xen_control_set_events(struct xen_control *control, uint32_t mask);
 /* NULL: all CPUs, as at boot. */
 int xen_control_set_cpus(struct xen_control *control, const struct cpu_set *cpus);
-/* Once in the life of a Xen; tracing is on from then on. -EBUSY: buffers have this size; -EINVAL: they have
- * another. *ret as by xen_control_info(). */
+/* Succeeds once in the life of a Xen. Tracing is then on. -EBUSY: the buffers have this size; -EINVAL: they have
+ * another size. *RET as by xen_control_info(). */
 int xen_control_set_size(struct xen_control *control, unsigned pages, struct xen_tbuf_info *ret);
 int xen_control_enable(struct xen_control *control);
-/* Forgets what was lost and is not in the records yet. */
+/* Xen then forgets losses that are not in the records yet. */
 int xen_control_disable(struct xen_control *control);
 int xen_control_physinfo(struct xen_control *control, struct xen_physinfo *ret);
-/* "credit2", or NULL: one that is not known here. */
+/* *RET: "credit2" or another name; NULL: an unknown scheduler. */
 int xen_control_scheduler(struct xen_control *control, const char **ret);
-/* Those of the CPUs 0 to N-1 that are online. */
+/* The online CPUs from 0 to N-1. */
 int xen_control_online(struct xen_control *control, unsigned n, struct cpu_set *ret);
 
 enum xen_text {
@@ -87,7 +87,7 @@ enum xen_text {
     XEN_TEXT_COMMANDLINE = 9,
 };
 
-/* Major << 16 | minor. */
+/* *RET: major << 16 | minor. */
 int xen_control_version(struct xen_control *control, uint32_t *ret);
-/* Into BUF of SIZE bytes, cut to fit. */
+/* Writes the text to BUF of SIZE bytes, cut to fit. */
 int xen_control_text(struct xen_control *control, enum xen_text which, char *buf, size_t size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The libraries by which a program in Xen's control domain talks to Xen: opened when they are needed, so
- * that the same binary starts where there is no Xen and serves every version of it. They are the layer
- * below libxenctrl, whose own interface changes with each version of Xen, and whose functions for trace
- * buffers cannot tell which event mask was set before; theirs is promised to stay (libxencall.so.1,
- * libxenevtchn.so.1, libxenforeignmemory.so.1, of Xen 4.8 and later). */
+/* The libraries by which a program in Xen's control domain talks to Xen. They are opened when they are needed, so that
+ * the same binary starts without Xen and works with every version of Xen. They are the layer below libxenctrl:
+ * libxencall.so.1, libxenevtchn.so.1 and libxenforeignmemory.so.1, of Xen 4.8 and later. Their interfaces are stable.
+ * The interface of libxenctrl changes with each version of Xen, and its functions for trace buffers cannot tell the
+ * earlier event mask. */
 
 #include <stdarg.h>
 
@@ -39,7 +39,7 @@ struct xen_library {
     int (*foreign_close)(void *foreign);
 };
 
-/* -ENODEV: this does not run on Xen; -EPERM: not in its control domain; -EACCES: not root; -ELIBACC: the
- * libraries are not there; each with ERROR. */
+/* -ENODEV: not on Xen; -EPERM: not in its control domain; -EACCES: not root; -ELIBACC: the libraries are missing; each
+ * with ERROR. */
 int xen_library_open(struct xen_library *ret, struct error *error);
 void xen_library_close(struct xen_library *library);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a recorder found in Xen before it changed it, kept where the next one finds it if this one is
- * killed. The same file is the lock that keeps two of ours apart. It is text, of one line:
+/* Saves what a recorder found in Xen before it changed it, so that the next recorder can restore it if this recorder is
+ * killed. The file is also the lock that keeps two recorders apart. It is text, of one line:
  *
  *     strata-xen 1 events 0x0ffff000
  *
@@ -14,16 +14,16 @@
 
 struct xen_state {
     int fd;
-    bool found;      /* another recorder was killed, and left what follows */
-    uint32_t events; /* the event mask as it was */
+    bool found;      /* an earlier recorder was killed and left the following state */
+    uint32_t events; /* the earlier event mask */
 };
 
-/* Opens (creates) and locks the file PATH. -EBUSY: another process has it locked. Invalid contents
- * count as all events, with which Xen starts. */
+/* Opens, or creates, and locks the file PATH. -EBUSY: another process has locked it. Invalid contents count as all
+ * events, the mask with which Xen starts. */
 int xen_state_open(struct xen_state *ret, const char *path, struct error *error);
 void xen_state_close(struct xen_state *state);
 
-/* Notes that the mask was EVENTS; on the disk when it returns. */
+/* Saves the earlier mask EVENTS. It is on the disk when this returns. */
 int xen_state_note(struct xen_state *state, uint32_t events, struct error *error);
-/* All is as it was. */
+/* Empties the file, because everything is restored. */
 int xen_state_forget(struct xen_state *state);

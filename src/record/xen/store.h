@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The names of Xen's domains, and when there are others, asked of xenstored.
+/* Asks xenstored for the names of Xen's domains, and notices when domains come or go.
  *
- * No library of Xen's is used for it: theirs waits without end where no xenstored answers. A message, in
- * both directions:
+ * No Xen library is used for this, because Xen's library waits forever if no xenstored answers. A message, in both
+ * directions:
  *
  *     offset  size  what
  *     0       4     type: 1 directory, 2 read, 4 watch, 15 a watch's event, 16 error
@@ -19,16 +19,16 @@
 
 struct xen_store;
 
-/* Connects to xenstored's socket. -ENOENT: there is none. Does not try /dev/xen/xenbus, which leads to
- * an xenstored in another domain: if none answers, Linux blocks the writer where no signal reaches it. */
+/* Connects to xenstored's socket. -ENOENT: no socket. Does not try /dev/xen/xenbus, which leads to a xenstored in
+ * another domain: if none answers, Linux blocks the writer uninterruptibly. */
 int xen_store_open(struct xen_store **ret);
 void xen_store_free(struct xen_store *store);
 
-/* Whether domains have come or gone since xen_store_domains() was last called. Does not wait. */
+/* True if domains have come or gone since the last xen_store_domains(). Does not wait. */
 bool xen_store_changed(struct xen_store *store);
 
-/* Calls FUNCTION for each domain that there is, with its name or "" where it has none. -ETIMEDOUT: no answer
- * came within a second, and none will be waited for again; or the first negative value of FUNCTION. */
+/* Calls FUNCTION for each domain, with its name, or "" if it has none. -ETIMEDOUT: no answer came within a second, and
+ * later calls do not wait either; or the first negative result of FUNCTION. */
 int xen_store_domains(struct xen_store *store,
                       int (*function)(void *userdata, uint32_t id, const char *name),
                       void *userdata);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The trace buffers through libxenctrl of the very version that runs (libxenctrl.so.4.17, …): the second way,
- * for a Xen whose sysctl interface is newer than what record/xen/control.h knows. Its functions have had
- * the same types since Xen 4.11. It cannot tell the event mask, nor whether there are buffers, nor where,
- * without switching tracing on. */
+/* Access to the trace buffers through the libxenctrl of exactly the running Xen version (libxenctrl.so.4.17, …), for a
+ * Xen whose sysctl interface is newer than record/xen/control.h knows. The types of its functions have been the same
+ * since Xen 4.11. Without switching tracing on, it cannot tell the event mask, nor whether and where there are
+ * buffers. */
 
 #include "base/cpu_set.h"
 
@@ -25,7 +25,7 @@ struct xen_xenctrl {
 int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *error);
 void xen_xenctrl_close(struct xen_xenctrl *xenctrl);
 
-/* All: a negative errno. */
+/* The functions below return a negative errno on failure. */
 /* Creates the buffers if there are none, starts tracing, and returns where their description is. */
 int xen_xenctrl_enable(struct xen_xenctrl *xenctrl, unsigned pages, uint64_t *ret_frame,
                        uint32_t *ret_size);
@@ -33,6 +33,6 @@ int xen_xenctrl_disable(struct xen_xenctrl *xenctrl);
 int xen_xenctrl_set_events(struct xen_xenctrl *xenctrl, uint32_t mask);
 /* NULL: all. */
 int xen_xenctrl_set_cpus(struct xen_xenctrl *xenctrl, const struct cpu_set *cpus);
-/* The structure of the sysctl, as far as WORDS. */
+/* The first N words of the sysctl's structure. */
 int xen_xenctrl_physinfo(struct xen_xenctrl *xenctrl, uint32_t *words, unsigned n);
 int xen_xenctrl_scheduler(struct xen_xenctrl *xenctrl, uint32_t *ret);
