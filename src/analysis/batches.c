@@ -45,7 +45,7 @@ static unsigned count_batches(const struct batches *batches)
     return (unsigned)((batches->n + (UINT64_C(1) << batches->shift) - 1) >> batches->shift);
 }
 
-/* The sums of all values before number AT, which may be between two. */
+/* The sums of all values before index AT, which may be between two values. */
 static struct batch sum_before(const struct batches *batches, double at)
 {
     double length = (double)(UINT64_C(1) << batches->shift);
@@ -85,9 +85,9 @@ unsigned batches_parts(const struct batches *a, const struct batches *b)
     return MIN(MIN(count_batches(a), count_batches(b)), (unsigned)PARTS_MAX);
 }
 
-/* The correlation of neighbours, r, is taken as the one of a process that forgets exponentially. What N values show of it is about
- * (1 + 3 r) / N too small, and has a standard error. As far as r is larger than that, it counts as larger by up to as much: too
- * small an r would make chance look sure. */
+/* The correlation of neighbours, r, is treated as in a process that forgets exponentially. The correlation of N values
+ * is about (1 + 3 r) / N too small, and has a standard error. If r is larger than this error, r is increased by up to
+ * as much, because too small an r would make chance look certain. */
 struct mean_error mean_measure(const double *values, unsigned n)
 {
     double mean = 0, squares = 0, products = 0, r, deviation, independent;

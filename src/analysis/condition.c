@@ -11,7 +11,7 @@
 #include "event/value.h"
 #include "filter/filter.h"
 
-/* Fields of a class that a condition may name. */
+/* Limits of the fields and strings of a class that a condition may name. */
 #define CONDITION_FIELDS 64
 /* Strings that it may name. */
 #define CONDITION_STRINGS 8
@@ -27,7 +27,7 @@ static int fail(struct error *error, const char *text, const struct filter_error
                      why->text, text);
 }
 
-/* The same of a name that CLASS has no field of: with the one that is similar. */
+/* Sets the error for a name that CLASS has no field of, with a similar name. */
 static int fail_compiling(struct error *error, const char *text, const struct filter_error *why,
                           const struct event_class *class)
 {
@@ -85,7 +85,8 @@ int condition_check(const char *text, struct error *error)
     return r;
 }
 
-/* As the language has it: a name that no condition can have stands for what it cannot compare. */
+/* Describes a field in the language. If the language cannot compare it, it gets a name that no condition can
+ * contain. */
 static struct strata_field make_field(const struct field *field, const char *name)
 {
     struct strata_field made = {.name = name, .type = field->c_type, .size = 8};
@@ -108,7 +109,7 @@ static struct strata_field make_field(const struct field *field, const char *nam
     return made;
 }
 
-/* With the names that the fields of CLASS have, or with those that the kernel has for them. */
+/* Compiles with the names of CLASS's fields, or with the kernel's names for them. */
 static int compile(const struct filter_condition *parsed, const struct event_class *class,
                    bool kernels, struct condition *condition, struct filter_program **ret_program,
                    struct filter_error *why)

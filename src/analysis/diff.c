@@ -52,7 +52,7 @@ static void set_values(struct diff_row *to, unsigned side, const struct result *
     }
 }
 
-/* Of the time that a row takes; of how often it occurs, where it takes none. */
+/* The weight of a row is its time, or, without times, how often it occurs. */
 static double get_weight(const struct diff_row *row)
 {
     double weights[2];
@@ -84,7 +84,7 @@ static int compare_rows(const void *a, const void *b)
     return 0;
 }
 
-/* As the first trace has it. */
+/* The key as the first trace has it. */
 static const char *get_key(const struct diff *diff, unsigned side, const struct result_row *row,
                            unsigned key)
 {
@@ -106,7 +106,7 @@ static struct diff_row *add_row(struct diff *diff, unsigned side, const struct r
     return row;
 }
 
-/* Adds ROW by all its keys, and its number among the rows that have the same ones. *RET_KEYS is what it is found by. */
+/* Adds ROW by all its keys, and its number among rows with the same keys. *RET_KEYS identifies it. */
 static int map_row(struct map *map, struct arena *arena, const struct diff *diff, unsigned side,
                    struct result_row *row, const char **ret_keys)
 {

@@ -13,10 +13,10 @@
 #define IMAGE_BEGIN UINT64_C(0xffffffff80000000)
 #define IMAGE_END UINT64_C(0xffffffffc0000000)
 #define ALIGNMENT ((uint64_t)2 << 20) /* of the image */
-/* By how many multiples of it two addresses can be apart, in both directions. */
+/* By how many multiples two addresses can differ, in both directions. */
 #define DISTANCES (2 * ((IMAGE_END - IMAGE_BEGIN) / ALIGNMENT))
-/* One in 2^17 pairs of functions is alike by chance. More than COMPARED_MAX pairs are not compared; of more than FEW, a single
- * one that is alike does not count. */
+/* One in 2^17 pairs of functions is equal by chance. At most COMPARED_MAX pairs are compared. Among more than FEW
+ * pairs, a single equal one does not count. */
 #define COMPARED_MAX 1000000
 #define FEW 16
 
@@ -44,7 +44,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The addresses in the keys of RESULT, each once, to be freed. */
+/* Collects the addresses in the keys of RESULT, each once. The caller frees them. */
 static int collect(const struct result *result, uint64_t **ret, unsigned *ret_n)
 {
     uint64_t *list = malloc(((size_t)result->n_rows * result->n_keys + 1) * sizeof *list);
@@ -91,10 +91,10 @@ static unsigned get_distance(uint64_t a, uint64_t b)
     return (unsigned)((b - a + (IMAGE_END - IMAGE_BEGIN)) / ALIGNMENT);
 }
 
-/* How many pairs of an address moved as the pair of its that most others moved alike. */
+/* For an address: how many pairs moved by the same distance as its best pair. */
 struct best {
     unsigned votes;
-    bool is_shared; /* by several of its pairs */
+    bool is_shared; /* several of its pairs are the best */
 };
 
 static void note_votes(struct best *best, unsigned votes)
@@ -105,7 +105,8 @@ static void note_votes(struct best *best, unsigned votes)
         best->is_shared = true;
 }
 
-/* A pair is of one function if MIN pairs, with itself, moved by its distance, and fewer by that of any other pair of its two. */
+/* A pair is one function if at least MIN pairs, including itself, moved by its distance, and fewer by the distance of
+ * any other pair of its two addresses. */
 static int match(struct diff_addresses *ret, const uint64_t *a, unsigned n_a, const uint64_t *b,
                  unsigned n_b)
 {

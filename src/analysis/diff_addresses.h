@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which addresses of functions in the keys of two results are of the same function. A kernel that is loaded at a random address
- * (KASLR) has its functions elsewhere after each boot: all by the same multiple of 2 MiB.
+/* Finds which addresses of functions in the keys of two results are the same function. A kernel that is loaded at a
+ * random address (KASLR) has its functions elsewhere after each boot, all moved by the same multiple of 2 MiB.
  *
- * Functions whose addresses are equal modulo 2 MiB are the same one, unless that is chance: code is aligned to 16 bytes, so of two
- * other functions one in 2^17 is. Therefore two must be moved by the same distance, unless there are few to choose from.
- * Several kernels, as those of host and guest, may have moved differently. Only addresses of the image of a kernel for x86-64
- * are compared: elsewhere, and in modules, functions are less aligned, and data is among them. */
+ * Functions whose addresses are equal modulo 2 MiB are the same function, or equal by chance. Code is aligned to 16
+ * bytes, so one in 2^17 pairs of different functions is equal by chance. Therefore two functions must have moved by the
+ * same distance, unless there are few addresses to choose from. Several kernels, such as host and guest, may have moved
+ * differently. Only addresses in the image of an x86-64 kernel are compared. Elsewhere, and in modules, functions are
+ * less aligned and mixed with data. */
 
 #include "analysis/result/result.h"
 
@@ -19,12 +20,12 @@ struct diff_addresses {
     unsigned n; /* functions that moved */
 };
 
-/* Freed by diff_addresses_done(), also after a failure. 0, -ENOMEM. */
+/* Call diff_addresses_done() also after a failure. 0, -ENOMEM. */
 int diff_addresses_init(struct diff_addresses *addresses, const struct result *a,
                         const struct result *b);
 void diff_addresses_done(struct diff_addresses *addresses);
 
-/* What KEY of the second result is called in the first: itself, if it is not an address that moved. */
+/* Returns the first result's form of KEY of the second result: KEY itself unless it is an address that moved. */
 const char *diff_addresses_translate(const struct diff_addresses *addresses, const char *key);
 
 /* True if KEY is an address, of code or data. */

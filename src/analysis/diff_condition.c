@@ -43,7 +43,7 @@ static bool has_key(const struct diff_row *row, unsigned n_keys, const char *pat
     return false;
 }
 
-/* PATTERN is that of a key, or of several, with dots between them: "read.total". */
+/* PATTERN matches a key, or several keys with dots between them: "read.total". */
 static bool has_keys(const struct diff_row *row, unsigned n_keys, const char *pattern)
 {
     char part[256];
@@ -65,7 +65,7 @@ static bool has_keys(const struct diff_row *row, unsigned n_keys, const char *pa
     }
 }
 
-/* What the verdict on a change is, as the table's ? and ~. */
+/* The verdict on a change, as ? and ~ in the table. */
 static const char *verdict_text(enum diff_verdict verdict)
 {
     return verdict == DIFF_UNKNOWN ? " (undecided: too few spans)"

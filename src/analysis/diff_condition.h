@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The conditions of `strata diff --fail`: which changes of which rows let it fail. */
+/* The conditions of `strata diff --fail`: by which changes of which rows it fails. */
 
 #include "analysis/diff.h"
 #include "base/text.h"
@@ -12,15 +12,15 @@ struct diff_condition {
     bool is_below;
     double limit; /* 0.2: 20 % */
     bool has_row;
-    bool is_undecided; /* a row's rate is not known well enough */
+    bool is_undecided; /* a row's rate is not known exactly enough */
 };
 
-/* "ANALYSIS.KEY.METRIC > +20%" into RET, which is zeroed and is freed by diff_condition_done(), also after a failure.
+/* Parses "ANALYSIS.KEY.METRIC > +20%" into RET, which must be zeroed. Call diff_condition_done() also after a failure.
  * -EINVAL, -ENOMEM. */
 int diff_condition_parse(const char *text, struct diff_condition *ret);
 void diff_condition_done(struct diff_condition *condition);
 
-/* Whether something of DIFF, which is of ANALYSIS, meets CONDITION. Puts a line to OUT for each row that does, or that cannot be
+/* True if something in DIFF, of ANALYSIS, meets CONDITION. Puts a line to OUT for each row that does, or that cannot be
  * decided. */
 bool diff_condition_check(struct diff_condition *condition, const char *analysis,
                           const struct diff *diff, struct text *out);

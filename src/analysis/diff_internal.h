@@ -3,5 +3,5 @@
 
 #include "analysis/diff.h"
 
-/* Sets the tests and verdicts of all rows, which have their values. */
+/* Sets the tests and verdicts of all rows. Their values must be set. */
 void diff_test_rows(struct diff *diff);

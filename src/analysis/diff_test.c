@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Which changes of a diff are more than chance. */
+/* Tests which changes of a diff are more than chance. */
 
 #include <math.h>
 
@@ -13,13 +13,13 @@ struct tests {
     struct student student;
 };
 
-/* Ticks of a result in ns; ticks where their rate is not known. */
+/* Ticks of a result in ns, or in ticks if the rate is unknown. */
 static double get_scale(const struct result *result)
 {
     return result->clock.hz > 0 ? (double)NANOSECONDS / (double)result->clock.hz : 1;
 }
 
-/* By how many ns the clocks may make all durations of ROW wrong. NAN: unknown. */
+/* By how many ns the clocks may falsify all durations of ROW; NAN if unknown. */
 static double get_clock_error(const struct result *result, const struct result_row *row)
 {
     int column = result_find_column(result, "error");
@@ -27,7 +27,8 @@ static double get_clock_error(const struct result *result, const struct result_r
     return column < 0 ? 0 : result_number(result, row, (unsigned)column);
 }
 
-/* The interval from LOW to HIGH holds a change, of which CHANGE is the estimate; CHANCE: its half without other errors. */
+/* Decides by the interval from LOW to HIGH, which contains a change estimated as CHANGE. CHANCE: half of the interval
+ * without other errors. */
 static struct diff_test decide(double change, double low, double high, double chance)
 {
     struct diff_test test = {DIFF_SAME, low, high};
@@ -43,7 +44,7 @@ static struct diff_test decide(double change, double low, double high, double ch
 
 static const struct diff_test unknown = {DIFF_UNKNOWN, NAN, NAN};
 
-/* BELOW and ABOVE: how far the difference may be off by chance. */
+/* BELOW and ABOVE: how much the difference may deviate by chance. */
 static struct diff_test test_durations(const struct diff_row *row, enum diff_metric metric,
                                        double below, double above, double clock_error)
 {
@@ -57,7 +58,7 @@ static struct diff_test test_durations(const struct diff_row *row, enum diff_met
                   (below + above) / 2 / fabs(a));
 }
 
-/* Two series of a row as parts of equal work. */
+/* Two series of a row, as parts of equal work. */
 struct series {
     unsigned n;
     double means[2][PARTS_MAX], scores[2][PARTS_MAX];
@@ -70,7 +71,7 @@ static void cut(const struct batches *a, const struct batches *b, struct series 
     batches_cut(b, ret->n, ret->means[1], ret->scores[1]);
 }
 
-/* What parts of the same number differ by: what changes in the course of the work does so in both traces. */
+/* Compares parts with the same number. What changes during the work does so in both traces. */
 static struct diff_test test_mean(struct tests *tests, const struct diff_row *row,
                                   const struct series *series, double clock_error)
 {
@@ -86,8 +87,8 @@ static struct diff_test test_mean(struct tests *tests, const struct diff_row *ro
     return test_durations(row, DIFF_MEAN, half, half, clock_error);
 }
 
-/* By the ratio of the mean intervals. If the rates per covered time differ in another way, as one trace has more time
- * without any, their ratio is in the interval, too. */
+/* Tests the ratio of the mean intervals. If the rates per covered time differ by another ratio, because one trace has
+ * more time without events, the interval includes this ratio, too. */
 static struct diff_test test_rate(struct tests *tests, const struct diff_row *row)
 {
     double change = diff_change(row, DIFF_RATE), means[2], differences[PARTS_MAX], half, ratio;
@@ -109,8 +110,8 @@ static struct diff_test test_rate(struct tests *tests, const struct diff_row *ro
                   half);
 }
 
-/* How many standard deviations the ranks of percentiles lie apart: more than of independent spans in the proportion in which
- * parts differ more in their scores. */
+/* How many standard deviations apart the ranks of percentiles are: more than for independent spans, in the proportion
+ * in which the scores of parts vary more. */
 static double get_rank_width(struct tests *tests, const struct diff_row *row,
                              const struct series *series)
 {
@@ -186,7 +187,7 @@ static void test_row(struct tests *tests, struct diff_row *row)
             row->verdict = DIFF_CHANGED;
 }
 
-/* 0: those are not known. */
+/* 0 if unknown. */
 static uint64_t count_spans(const struct result_row *row)
 {
     /* Events whose times all step back have no intervals of their own. */
@@ -202,7 +203,7 @@ static bool can_test(const struct diff_row *row)
            count_spans(row->from[1]) >= DIFF_SPANS_MIN;
 }
 
-/* What a row of both traces has of the metrics that are tested. */
+/* Sets the tested metrics of a row in both traces to unknown. */
 static void set_unknown(struct diff_row *row)
 {
     static const enum diff_metric tested[] = {DIFF_RATE, DIFF_MEAN, DIFF_P50, DIFF_P99};

@@ -45,10 +45,10 @@ const struct span_rule exit_rules[EXIT_TRACERS] = {
 enum number_form {
     NUMBER_HEX,
     NUMBER_NAMED, /* by the field's names, otherwise decimal */
-    NUMBER_MSR,   /* hexadecimal, and its name */
+    NUMBER_MSR,   /* hexadecimal, with its name */
 };
 
-/* Which way. */
+/* The direction of the request. */
 enum direction {
     DIRECTION_NONE,
     DIRECTION_READ,
@@ -65,7 +65,7 @@ struct exit_handler {
     enum exit_tracer tracer;
     enum number_form form;
     enum direction direction;
-    unsigned rank; /* a page counts less than the device that is at it */
+    unsigned rank; /* a page counts less than the device at it */
 };
 
 static const struct exit_handler handlers[] = {
@@ -134,7 +134,7 @@ static bool is_runstate(const struct event_class *class, struct exit_class *foun
     return found->vcpu >= 0 && found->domain >= 0;
 }
 
-/* The kernel's scheduler. */
+/* Events of the kernel's scheduler. */
 static bool is_sched(const struct event_class *class, struct exit_class *found)
 {
     if (kernel_event_is(class, "sched", "sched_switch")) {
@@ -169,7 +169,7 @@ static bool is_step(const struct event_class *class, struct exit_class *found)
     return false;
 }
 
-/* The field with the reason tells the processor; x86 has another one that tells whose. */
+/* The field with the reason tells the processor; on x86 another field tells the vendor. */
 static const struct {
     const char *field, *kind;
     enum exit_isa isa;
@@ -179,7 +179,7 @@ static const struct {
     {"trap", NULL, EXIT_ISA_POWER},          {"reason", NULL, EXIT_ISA_LOONGARCH},
 };
 
-/* The fields of an event that begins or ends one. */
+/* Finds the fields of an event that begins or ends an exit. */
 static void find_reason(const struct event_class *class, struct exit_class *found)
 {
     found->is_nested = strncmp(class->name, "nested_", 7) == 0;
@@ -225,7 +225,7 @@ static bool is_handler(const struct event_class *class, struct exit_class *found
     return false;
 }
 
-/* Part of a hypercall is none of its own. */
+/* A part of a hypercall is not an entry of its own. */
 static bool is_pv(const struct event_class *class)
 {
     return class->origin->layer == LAYER_HYPERVISOR && class->group &&
@@ -290,7 +290,7 @@ bool exit_is_unused(const struct exit_class *class, const struct item *item)
            number_of(item, class->kind) != KVM_RUN;
 }
 
-/* The reason that the text of ITEM names; of a name that is not known, a number of its own. */
+/* The reason that the text of ITEM names. An unknown name gets a number of its own. */
 static struct exit_reason named_reason(const struct exit_class *class, const struct item *item)
 {
     struct value value = item_value(item, (unsigned)class->reason);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What events say of VM exits: why the vCPU left its guest, what it asked for, and what its thread did meanwhile. Worked
- * out once per event class. */
+/* What events tell about VM exits: why the vCPU left its guest, what it requested, and what its thread did meanwhile.
+ * Computed once per event class. */
 
 #include "analysis/exit_reasons.h"
 #include "analysis/spans/span_rule.h"
 #include "base/text.h"
 #include "event/item.h"
 
-/* Who recorded the exits; each has a rule of spans (exit_rules). */
+/* Who recorded the exits. Each has a rule of spans (exit_rules). */
 enum exit_tracer {
     EXITS_OF_KVM, /* a host's kernel */
     EXITS_OF_XEN,
@@ -21,12 +21,12 @@ extern const struct span_rule exit_rules[EXIT_TRACERS];
 
 enum exit_role {
     EXIT_NOTHING,
-    EXIT_STEP,    /* begins or ends one, by a rule */
-    EXIT_HANDLER, /* says what is asked for */
+    EXIT_STEP,    /* begins or ends an exit, by a rule */
+    EXIT_HANDLER, /* tells what was requested */
     EXIT_STATE,   /* changes the state of the vCPU, or its thread */
-    EXIT_TO_VMM,  /* the kernel hands it on to the VMM */
-    EXIT_PV,      /* a paravirtualised guest enters Xen; nothing says when it returns */
-    EXIT_UNUSED,  /* matches a rule, but is no step of it by its fields (another ioctl) */
+    EXIT_TO_VMM,  /* the kernel passes the exit to the VMM */
+    EXIT_PV,      /* a paravirtualised guest enters Xen; its return is not recorded */
+    EXIT_UNUSED,  /* matches a rule, but its fields say that it is not a step (another ioctl) */
 };
 
 /* What a vCPU or its thread does. */
@@ -34,39 +34,41 @@ enum exit_state {
     EXIT_RUNS,
     EXIT_WAITS,   /* runnable */
     EXIT_SLEEPS,  /* blocked */
-    EXIT_OFFLINE, /* of Xen's: paused or taken away */
+    EXIT_OFFLINE, /* Xen: paused or taken away */
     EXIT_STATE_UNKNOWN,
 };
 #define EXIT_STATES (EXIT_STATE_UNKNOWN + 1)
 
 struct exit_handler;
 
-/* What is known of a class. Numbers of fields: -1: it has none. */
+/* What is known of a class. Fields are numbers; -1 if there is none. */
 struct exit_class {
     enum exit_role role;
     enum exit_tracer tracer;
-    bool is_noted; /* its source is known to have such events */
-    /* of EXIT_STEP */
-    bool begins; /* an exit; otherwise it ends one */
+    bool is_noted; /* it was noted that its source has such events */
+    /* for EXIT_STEP */
+    bool begins; /* begins an exit; otherwise it ends one */
     int reason, isa, kind;
     bool is_named; /* the reason is text */
     enum exit_isa fixed_isa;
-    bool is_nested; /* of a guest's guest */
+    bool is_nested; /* the exit of a guest's guest */
     int vcpu;       /* the vCPU's number in its VM */
-    /* of EXIT_HANDLER, and of EXIT_PV, whose handler may be NULL */
+    /* for EXIT_HANDLER, and for EXIT_PV, where `handler` may be NULL */
     const struct exit_handler *handler;
     int number, direction;
-    /* of EXIT_PV: its name as a number. Events of 32-bit and of 64-bit guests are of one kind. */
+    /* for EXIT_PV: its name as a number; events of 32-bit and 64-bit guests are one kind */
     uint64_t pv_kind;
-    struct row *pv_row; /* of all its events; NULL: not known yet, or they have several */
-    /* of EXIT_STATE; Xen's have both states, and the vCPU as two fields; switches of the kernel have two threads. */
+    /* Row of all its events; NULL if not known yet, or if they have several rows. */
+    struct row *pv_row;
+    /* for EXIT_STATE. Xen's events have both states, and the vCPU in two fields; the kernel's switches have two
+     * threads */
     enum exit_state from, to;
     int domain, prev_pid, prev_state, next_pid, pid;
 };
 
 void exit_class_find(const struct event_class *class, struct exit_class *ret_class);
 
-/* Whether an event of EXIT_STEP's class is no step, by its fields. */
+/* True if an event of EXIT_STEP's class is not a step, by its fields. */
 bool exit_is_unused(const struct exit_class *class, const struct item *item);
 
 /* Why the guest was left. */
@@ -78,19 +80,19 @@ struct exit_reason {
 
 void exit_reason_of(const struct exit_class *class, const struct item *item,
                     struct exit_reason *ret_reason);
-/* The reason of ITEM by name, or as a number. */
+/* Puts the reason of ITEM by name, or as a number. */
 void exit_reason_put(const struct exit_class *class, const struct item *item,
                      const struct exit_reason *reason, struct text *text);
-/* The same of ITEM alone. CLASS->begins. */
+/* The same without a reason at hand. CLASS->begins must be true. */
 void exit_item_put_reason(const struct exit_class *class, const struct item *item,
                           struct text *text);
 
-/* Whether the event says what was asked for: some only do on some processors. */
+/* True if the event tells what was requested. Some events do so only on some processors. */
 bool exit_has_detail(const struct exit_class *class, const struct item *item);
 
-/* What was asked for, as a number that distinguishes rows; never 0. Of several events in one exit, the one with
- * the higher *RET_RANK counts, and the first of these. */
+/* Returns a number for what was requested, which distinguishes rows and is never 0. If an exit has several such events,
+ * the one with the highest *RET_RANK counts, and the first of these. */
 uint64_t exit_detail_number(const struct exit_class *class, const struct item *item,
                             unsigned *ret_rank);
-/* "port 0x3f8 write" */
+/* Puts "port 0x3f8 write". */
 void exit_detail_put(const struct exit_class *class, const struct item *item, struct text *text);

@@ -68,7 +68,7 @@ static _cold_ struct row *add_row(struct exit_pv *pv, const struct grouping *gro
     return row;
 }
 
-/* NULL: memory is out. */
+/* NULL if out of memory. */
 static struct row *find_row(struct exit_pv *pv, struct grouping *grouping, struct exit_class *class,
                             const struct item *item)
 {

@@ -382,7 +382,7 @@ const char *exit_reason_name(enum exit_isa isa, uint64_t reason)
     return NULL;
 }
 
-/* Whether TEXT is NAME, or NAME and flags after a space; names have spaces too. */
+/* True if TEXT is NAME, or NAME followed by a space and flags. Names contain spaces, too. */
 static bool is_name(const char *name, const char *text, size_t len)
 {
     size_t n = name ? strlen(name) : 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Why vCPUs leave their guest: the numbers that processors and KVM have for it, and their names as in the kernel's own
- * trace output and in perf kvm. */
+/* Why vCPUs leave their guest: the numbers that processors and KVM use, and their names as in the kernel's trace output
+ * and in perf kvm. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whose numbers they are. */
+/* Who defines the numbers. */
 enum exit_isa {
     EXIT_ISA_UNKNOWN,
     EXIT_ISA_VMX,       /* Intel's; the kernel's KVM_ISA_VMX */
@@ -21,22 +21,22 @@ enum exit_isa {
     EXIT_ISA_KVM_USER,  /* KVM_EXIT_* of struct kvm_run: exits to the VMM */
 };
 
-/* In numbers of EXIT_ISA_ARM64: what follows is not the class of a trap, but KVM's own number of the exit (interrupt,
+/* In numbers of EXIT_ISA_ARM64: the rest is not the class of a trap, but KVM's own number of the exit (interrupt,
  * SError). */
 #define EXIT_ARM64_OTHER UINT64_C(0x100)
-#define EXIT_ARM64_TRAP 2 /* KVM's number of exits that have a class */
+#define EXIT_ARM64_TRAP 2 /* KVM's number of exits with a class */
 /* In numbers of EXIT_ISA_RISCV: an interrupt. */
 #define EXIT_RISCV_INTERRUPT (UINT64_C(1) << 63)
 
-/* "io"; NULL: no such number is known. */
+/* "io"; NULL if the number is unknown. */
 const char *exit_reason_name(enum exit_isa isa, uint64_t reason);
 
-/* The x86 reason that NAME of LEN bytes is, "npf" or "EPT_VIOLATION"; flags that the kernel appends are not looked at. False: no
- * such name is known. */
+/* Finds the x86 reason called NAME, LEN bytes ("npf", "EPT_VIOLATION"). Ignores flags that the kernel appends. False if
+ * the name is unknown. */
 bool exit_reason_of_name(const char *name, size_t len, enum exit_isa *ret_isa,
                          uint64_t *ret_reason);
 
-/* Whether the guest was idle: it waits for an interrupt until the next entry. */
+/* True if the guest was idle: it waits for an interrupt until the next entry. */
 bool exit_reason_is_idle(enum exit_isa isa, uint64_t reason);
-/* The same by what exit_reason_name() gives. */
+/* The same for a name from exit_reason_name(). */
 bool exit_reason_name_is_idle(const char *name);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Exits as spans: what is known of each event class, looked up once, and the items that are steps of a rule (exit_rules). Not
+/* Exits as spans: looks up each event class once, and passes the items that are steps of a rule (exit_rules). Not
  * thread-safe. */
 
 #include "analysis/exit_events.h"
 #include "analysis/spans/spans.h"
 #include "event/class.h"
 
-/* Zeros are none. */
+/* Zeros are an empty one. */
 struct exit_classes {
-    struct exit_class **of; /* by class->index; NULL: not looked at yet */
+    struct exit_class **of; /* by class->index; NULL before the lookup */
     unsigned n;
 };
 
 void exit_classes_done(struct exit_classes *classes);
 
-/* exit_classes_get() of a class that is new. */
+/* exit_classes_get() for a new class. */
 _cold_ struct exit_class *exit_classes_add(struct exit_classes *classes,
                                            const struct event_class *class);
 
-/* NULL: memory is out. */
+/* NULL if out of memory. */
 static inline struct exit_class *exit_classes_get(struct exit_classes *classes,
                                                   const struct event_class *class)
 {
@@ -29,7 +29,7 @@ static inline struct exit_class *exit_classes_get(struct exit_classes *classes,
     return exit_classes_add(classes, class);
 }
 
-/* Gives SPANS those of N items that are no steps of an exit, or are used as such. Sets *RET_ENDS if one ends an exit; RET_ENDS may be
- * NULL. 0, or what spans_put() returns. */
+/* Passes N items to SPANS, except events that match a rule but are not steps of an exit. Sets *RET_ENDS (may be NULL)
+ * if one ends an exit. 0, or the result of spans_put(). */
 int exit_spans_put(struct spans *spans, struct exit_classes *classes, const struct item *items,
                    unsigned n, bool *ret_ends);

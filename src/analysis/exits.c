@@ -9,18 +9,18 @@
 #include "base/ticks.h"
 #include "event/value.h"
 
-/* Keys of rows: the reason, with `detail` what was asked for, and what `--by` adds. */
+/* Keys of rows: the reason, with `detail` what was requested, and the keys of `--by`. */
 #define KEY_REASON 0
 #define KEY_DETAIL 1
 
 struct open_exit {
     struct row *row;
     struct open_exit *next_free;
-    unsigned rank;                 /* of the detail; 0: none yet */
-    int64_t handled_end;           /* TIME_UNKNOWN: the entry */
-    int64_t vmm_since;             /* TIME_UNKNOWN: it is not with the VMM */
-    uint64_t vmm_run, vmm_unknown; /* `times` at that time */
-    int64_t since;                 /* of `state` */
+    unsigned rank;                 /* of the detail; 0 if it has none yet */
+    int64_t handled_end;           /* TIME_UNKNOWN: at the entry */
+    int64_t vmm_since;             /* TIME_UNKNOWN: not with the VMM */
+    uint64_t vmm_run, vmm_unknown; /* of `times` at that time */
+    int64_t since;                 /* begin of `state` */
     enum exit_state state;
     uint64_t times[EXIT_STATES];
 };
@@ -37,7 +37,7 @@ static unsigned n_own_keys(const struct exits *exits)
 
 /* ---- rows ---- */
 
-/* Adds a row of NUMBERS, like LIKE's but for the detail; LIKE is NULL: of the exit that ITEM begins. */
+/* Adds a row for NUMBERS, like LIKE's except the detail. LIKE NULL: for the exit that ITEM begins. */
 static _cold_ struct row *add_row(struct exits *exits, const struct exit_class *class,
                                   const struct item *item, const struct exit_reason *reason,
                                   const struct row *like, const uint64_t *numbers)
@@ -88,8 +88,8 @@ static _cold_ struct row *add_row(struct exits *exits, const struct exit_class *
     return row;
 }
 
-/* ITEM, or COPY of it with its vCPU. KVM's events have the number in a field; where monitors' threads are known, only those
- * of theirs count: another virtual machine's vCPU has the same number. */
+/* Returns ITEM, or COPY of it with its vCPU. KVM's events have the vCPU in a field. If the threads of monitors are
+ * known, only their events count, because vCPUs of other virtual machines have the same numbers. */
 static const struct item *with_vcpu(const struct exit_class *class, const struct item *item,
                                     struct item *copy)
 {
@@ -137,7 +137,7 @@ static struct exit_times *get_times(struct exits *exits, const struct row *row)
 
 /* ---- spans ---- */
 
-/* Whether ITEM, of QEMU, is an exit that the kernel of its host has traced as well. */
+/* True if ITEM, of QEMU, is an exit that the kernel of the same host has traced, too. */
 static bool is_seen_by_kvm(const struct exits *exits, const struct item *item)
 {
     const struct origin *kvm = exits->kvm;
@@ -198,7 +198,7 @@ static void put_back(struct exits *exits, struct open_exit *open)
     exits->free = open;
 }
 
-/* What it did up to TIME. */
+/* Adds the time up to TIME to its state. */
 static inline void add_time(struct open_exit *open, int64_t time, bool is_known)
 {
     open->times[is_known ? open->state : EXIT_STATE_UNKNOWN] +=
@@ -274,7 +274,7 @@ static const struct spans_ops span_ops = {
 
 /* ---- events between the ends ---- */
 
-/* The exit that is open at the place of ITEM; NULL: none is, or it is not counted. */
+/* The open exit at the place of ITEM. NULL if there is none, or if it is not counted. */
 static struct open_exit *find_open(struct exits *exits, enum exit_tracer tracer,
                                    const struct item *item)
 {
@@ -308,7 +308,7 @@ static int put_handler(struct exits *exits, const struct exit_class *class, cons
     return 0;
 }
 
-/* The place of ITEM turned from FROM (EXIT_STATE_UNKNOWN: any) to TO. */
+/* The thread or vCPU of ITEM changed from FROM (EXIT_STATE_UNKNOWN: any state) to TO. */
 static void change_state(struct exits *exits, enum exit_tracer tracer, const struct item *item,
                          enum exit_state from, enum exit_state to)
 {
@@ -327,7 +327,7 @@ static void change_state(struct exits *exits, enum exit_tracer tracer, const str
         open->handled_end = item->time;
 }
 
-/* SOURCES has ITEM's, of CLASS, from now on. */
+/* Notes that ITEM's source, with CLASS, is in SOURCES from now on. */
 static int note_source(struct exits *exits, struct map *sources, struct exit_class *class,
                        const struct item *item)
 {
@@ -508,7 +508,7 @@ static void add_columns(struct analysis *analysis, struct result *result)
     exits->vmm_n_column = result_add_column(result, "vmm_n", NULL, RESULT_COUNT);
 }
 
-/* No VM exits: only then are the entries of paravirtualised guests shown. */
+/* True if there are no VM exits. Only then are the entries of paravirtualised guests shown. */
 static bool is_pv_only(const struct exits *exits)
 {
     return !has_exits(exits) && exits->pv.n > 0;
@@ -547,7 +547,7 @@ static int add_notes(const struct exits *exits, struct result *result)
     return r;
 }
 
-/* What is not known stays out of RESULT_ROW. */
+/* Leaves unknown times out of RESULT_ROW. */
 static void put_times(const struct exits *exits, const struct row *row,
                       struct result_row *result_row)
 {

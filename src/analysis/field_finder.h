@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which field of a class has a name, without comparing names for each event: what was found lately is kept. */
+/* Finds a field of a class by name without comparing names for each event, by a cache of recent lookups. */
 
 #include <stdint.h>
 
@@ -10,7 +10,7 @@
 
 #define FIELD_FINDER_RECENT 32
 
-/* Zeroed: empty. */
+/* Zeros are an empty one. */
 struct field_finder {
     struct {
         const struct event_class *class;
@@ -19,7 +19,7 @@ struct field_finder {
     } recent[FIELD_FINDER_RECENT];
 };
 
-/* kernel_event_field() of CLASS and NAME, which is not changed while FINDER is used. */
+/* kernel_event_field() of CLASS and NAME. NAME must not change while FINDER is used. */
 static inline int field_finder_get(struct field_finder *finder, const struct event_class *class,
                                    const char *name)
 {

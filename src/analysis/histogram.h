@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The distribution of unsigned values in memory that does not depend on
- * how many there are: log-linear buckets. Values below 64 have a
- * bucket each; above, each power of two is split into 32 buckets, so a bucket is at most 1/32 of its
- * values wide. A quantile is the middle of its bucket, and so at most 1/64 (1.6 %) off. The largest
- * value is exact.
+/* The distribution of unsigned values in log-linear buckets, in memory that does not depend on the number of values.
+ * Each value below 64 has its own bucket. Each further power of two is divided into 32 buckets, so the width of a
+ * bucket is at most 1/32 of its values. A quantile is the middle of its bucket, so its error is at most 1/64 (1.6 %).
+ * The largest value is exact.
  *
- * The buckets of a power of two are allocated when the first value falls into one: some 300 bytes for each. */
+ * The buckets of a power of two are allocated when the first value falls into one, about 300 bytes for each. */
 
 #include <errno.h>
 #include <stdint.h>
@@ -17,15 +16,15 @@
 #define HISTOGRAM_SUB_BITS 5
 #define HISTOGRAM_BUCKETS ((64 - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
 
-/* Zeroed: empty. */
+/* Zeros are an empty one. */
 struct histogram {
     uint64_t n;
     uint64_t max;
-    uint64_t *doublings[HISTOGRAM_BUCKETS >> HISTOGRAM_SUB_BITS]; /* NULL: nothing fell there */
+    uint64_t *doublings[HISTOGRAM_BUCKETS >> HISTOGRAM_SUB_BITS]; /* NULL without a value */
 };
 
 void histogram_done(struct histogram *histogram);
-/* The slow half of histogram_add(). NULL when memory is out. */
+/* The slow half of histogram_add(). NULL if out of memory. */
 uint64_t *histogram_doubling(struct histogram *histogram, unsigned number);
 
 static inline unsigned histogram_bucket(uint64_t v)
@@ -54,7 +53,7 @@ static inline int histogram_add(struct histogram *histogram, uint64_t v)
     return 0;
 }
 
-/* V is going to be added: loads its count into the cache. */
+/* Loads the count of V, which will be added soon, into the cache. */
 static inline void histogram_prefetch(const struct histogram *histogram, uint64_t v)
 {
     unsigned bucket = histogram_bucket(v);
@@ -68,7 +67,7 @@ static inline void histogram_prefetch(const struct histogram *histogram, uint64_
 /* Adds the values of OTHER. 0, -ENOMEM. */
 int histogram_merge(struct histogram *histogram, const struct histogram *other);
 
-/* How many values fell into BUCKET. */
+/* The number of values in BUCKET. */
 static inline uint64_t histogram_count(const struct histogram *histogram, unsigned bucket)
 {
     const uint64_t *doubling = histogram->doublings[bucket >> HISTOGRAM_SUB_BITS];
@@ -79,13 +78,14 @@ static inline uint64_t histogram_count(const struct histogram *histogram, unsign
 /* The least value of BUCKET. */
 uint64_t histogram_bucket_start(unsigned bucket);
 
-/* The bucket of the RANK-th smallest value, from 1 on; the last one beyond. */
+/* The bucket of the RANK-th smallest value, from 1 on; the last bucket if RANK is too large. */
 unsigned histogram_bucket_at(const struct histogram *histogram, uint64_t rank);
 
-/* The value that PERMILLE of 1000 values do not exceed; 0 of an empty one. */
+/* The value that PERMILLE of 1000 values do not exceed; 0 without values. */
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille);
 
-/* Values by doublings: 0; 1; 2 and 3; 4 to 7; and so on. Adds to COUNTS[I] the values from 2^(I - 1) on. */
+/* Counts values by doublings: 0; 1; 2 and 3; 4 to 7; and so on. Adds to COUNTS[I] the number of values from 2^(I - 1)
+ * on. */
 #define HISTOGRAM_DOUBLINGS 65
 void histogram_add_doublings(const struct histogram *histogram,
                              uint64_t counts[HISTOGRAM_DOUBLINGS]);

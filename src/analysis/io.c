@@ -90,7 +90,7 @@ static uint32_t begin_request(void *arg, const struct item *item)
     return row ? row->number : NO_GROUP;
 }
 
-/* Requests that a VMM is known to have handled, and those of which it is not, have different stages. */
+/* Requests that a VMM is known to have handled, and other requests, have different stages. */
 static struct io_group *get_group(struct io *io, const struct io_request *request)
 {
     const uint64_t numbers[] = {(uintptr_t)request->origin ^ (request->vmm ? 1u : 0u),
@@ -168,7 +168,7 @@ static int count(struct io *io, struct io_group *group, const struct io_request 
     return row_count(&io->rows, row, begin, (int64_t)((uint64_t)end - (uint64_t)begin), error_ns);
 }
 
-/* REQUEST is the longest of GROUP yet: in which stage is it longest? */
+/* REQUEST is the longest of GROUP so far: finds its longest stage. */
 static _cold_ void note_longest(struct io_group *group, const struct io_request *request,
                                 unsigned first, unsigned last)
 {
@@ -241,8 +241,8 @@ static int put_request(void *arg, const struct io_request *request)
     return r;
 }
 
-/* Until when REQUEST has certainly not ended: until the end of its source's data, and, while a VMM has it, of the VMM's. Not
- * before the last point that it has passed. */
+/* Until when REQUEST has certainly not ended: the end of its source's data and, while a VMM has it, of the VMM's data.
+ * Not before the last point that it has passed. */
 static struct source_end find_open_until(const struct io *io, const struct io_request *request)
 {
     struct source_end end = source_ends_find(&io->rows.ends, request->origin);

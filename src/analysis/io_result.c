@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The result of `strata io`: its columns, the order of its rows, and the notes about what is missing. */
+/* Makes the result of `strata io`: its columns, the order of its rows, and the notes about what is missing. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,13 +41,13 @@ static int compare_groups(const void *a, const void *b)
     return (v->number > w->number) - (v->number < w->number);
 }
 
-/* Whether a request of GROUP is over: others are not in the rows. */
+/* True if a request of GROUP is over. Groups without one are not in the rows. */
 static bool has_requests(const struct io_group *group)
 {
     return group->rows[IO_TOTAL] && group->rows[IO_TOTAL]->n > 0;
 }
 
-/* Whether other requests of the guest, with the keys of GROUP before those of `by`, are joined with those of a VMM. */
+/* True if other requests of the guest, with the same keys as GROUP before the keys of `by`, are joined with a VMM's. */
 static bool has_joined(const struct io *io, const struct io_group *group)
 {
     for (unsigned i = 0; i < io->n_groups && !group->has_vmm; i++) {
@@ -61,7 +61,7 @@ static bool has_joined(const struct io *io, const struct io_group *group)
     return false;
 }
 
-/* Each row has keys that no other of the same guest has. */
+/* Makes the keys of each row unique among the rows of the same guest. */
 static int name_not_joined(struct io *io, struct result *result)
 {
     char name[64];
@@ -83,7 +83,7 @@ static int name_not_joined(struct io *io, struct result *result)
     return 0;
 }
 
-/* The total of each group, then its stages in their order. */
+/* Puts the total of each group first, then its stages in their order. */
 static int order_rows(struct io *io, struct result *result)
 {
     struct result_row **rows = malloc((result->n_rows + 1) * sizeof *rows);
@@ -140,7 +140,7 @@ bool io_has_events(const struct analysis *analysis)
     return io->n_groups > 0 || io->analysis.left_out > 0 || io->has_unselected;
 }
 
-/* What is missing, and how it is recorded. */
+/* Notes what is missing, and how to record it. */
 static int add_notes(const struct io *io, struct result *result)
 {
     const struct io_counts *counts = &io->tracker.counts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The longest requests to disks: their stages, and what threads did in each. */
+/* The longest disk requests: their stages, and what threads did in each. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void io_note_handler(struct io *io, const struct io_request *request)
     }
 }
 
-/* The thread of the VMM that handles other requests of the device of REQUEST, of which it is not known. */
+/* The thread of the VMM that handles other requests of REQUEST's device, if it is unknown for REQUEST. */
 static int32_t find_handler(const struct io *io, const struct io_request *request)
 {
     for (unsigned i = 0; i < io->n_handlers; i++)
@@ -68,8 +68,8 @@ int io_keep_slow(struct io *io, const struct io_request *request, struct row *ro
     return r;
 }
 
-/* The point that an open request waits for: the next one that requests of the trace have passed; within the VMM, where none
- * has passed any of these, the next one. */
+/* The point for which an open request waits: the next point that requests of the trace have passed; within the VMM, if
+ * no request has passed any, the next point. */
 static unsigned next_point(const struct io *io, const struct io_request *request)
 {
     unsigned last = IO_COMPLETED, until;
@@ -88,10 +88,10 @@ static unsigned next_point(const struct io *io, const struct io_request *request
 
 /* ---- the threads of a stage ---- */
 
-/* The threads that had to act in the stages of a request; PID_UNKNOWN. */
+/* The threads that had to act in the stages of a request, or PID_UNKNOWN. */
 struct actors {
-    int32_t begin, end; /* of its vCPUs; of a request of the host's kernel, BEGIN queues it */
-    int32_t handler;    /* of the VMM, as it handles other requests of the device */
+    int32_t begin, end; /* of its vCPUs; for a request of the host's kernel, `begin` queues it */
+    int32_t handler;    /* in the VMM; from other requests of the device */
 };
 
 static struct actors find_actors(const struct io *io, const struct io_request *request)
@@ -156,9 +156,9 @@ int io_find_why(void *arg, const struct path_pending *pending, const struct io_r
     return r;
 }
 
-/* Puts what those did that had to act in the stage that ends at POINT: the thread of the vCPU that queues the request and notifies the
- * VMM, and the VMM's that is notified; the VMM's that handles the request; the thread of the vCPU that is interrupted. Of a request of
- * the host's kernel, the thread that queues it. */
+/* Puts what the threads did that had to act in the stage that ends at POINT: the vCPU thread that queues the request
+ * and notifies the VMM, and the notified VMM thread; the VMM thread that handles the request; the vCPU thread that is
+ * interrupted. For a request of the host's kernel: the thread that queues it. */
 static void put_why(const struct io *io, const struct io_slow *slow, unsigned point, int64_t begin,
                     int64_t end, const struct clock *clock, struct text *text)
 {
@@ -191,7 +191,8 @@ static void put_why(const struct io *io, const struct io_slow *slow, unsigned po
         io_why_put_text(&slow->why, host, point, request->vmm_pid, clock, text);
 }
 
-/* Why a stage that ends at POINT took so long from BEGIN to END. *RET_WHY is in the result; NULL: nothing is known. */
+/* Finds why a stage that ends at POINT took so long from BEGIN to END. *RET_WHY is in the result; NULL if nothing is
+ * known. */
 static int add_why(const struct io *io, struct result *result, const struct io_slow *slow,
                    unsigned point, int64_t begin, int64_t end, const char *const **ret_why)
 {
@@ -215,7 +216,7 @@ static int add_why(const struct io *io, struct result *result, const struct io_s
 
 /* ---- in the result ---- */
 
-/* Adds a stage from COPY's last one, or its begin, to END; COPY->stages is STAGES. */
+/* Adds a stage from COPY's last one, or its begin, to END. COPY->stages is STAGES. */
 static int add_stage(const struct io *io, struct result *result, const struct io_slow *slow,
                      unsigned point, int64_t end, uint32_t error_ns, struct result_slow *copy,
                      struct result_stage *stages)
@@ -260,7 +261,7 @@ int io_add_slowest(const struct io *io, struct result *result)
     return 0;
 }
 
-/* Whether states may be missing of one of the slowest. */
+/* True if states may be missing for one of the slowest. */
 static bool lacks_states(const struct io *io)
 {
     for (unsigned i = 0; i < slowest_n(&io->rows.slowest); i++)

@@ -12,21 +12,21 @@
 #include "base/wide.h"
 #include "event/kernel.h"
 
-/* What is measured by a rule. */
+/* What a rule measures. */
 enum measure {
     MEASURE_RUN,      /* the handler runs */
     MEASURE_DELAY,    /* from the cause of the interrupt to the begin of its handler */
-    MEASURE_LATENESS, /* the same of a timer: from the time that it was set to */
+    MEASURE_LATENESS, /* the same for a timer: from its set time */
 };
 
 struct irq_rule {
     const char *kind;    /* of the row */
-    const char *builtin; /* of span_builtins: what its text begins with */
-    const char *rule;    /* one that is not built in; NULL: it is */
-    /* A field of the handler's begin, or "A|B": the name of the row; NULL: what '*' stands for. */
+    const char *builtin; /* beginning of the text of a rule in span_builtins */
+    const char *rule;    /* a rule that is not built in, or NULL */
+    /* A field of the handler's begin, or "A|B", that names the row. NULL: what '*' matched. */
     const char *name;
-    const char *
-        number; /* a field of the handler's begin: what distinguishes rows of one name; NULL: none */
+    /* A field of the handler's begin that distinguishes rows with the same name; may be NULL. */
+    const char *number;
     enum measure measure;
 };
 
@@ -52,13 +52,13 @@ static const struct irq_rule irq_rules[] = {
 };
 /* clang-format on */
 
-/* What rows have beside their durations. */
+/* What rows have in addition to durations. */
 struct irq_row {
     wide self;
-    struct histogram delays; /* those below 0 count as 0 */
+    struct histogram delays; /* negative ones count as 0 */
 };
 
-/* Spans that ended on a CPU and may be within one that is still open there: disjoint, in the order of their times. */
+/* Spans that ended on a CPU and may be within an open one there: disjoint, in order. */
 #define CPU_SPANS_MAX 64
 struct cpu_spans {
     struct {
@@ -127,7 +127,7 @@ static _cold_ struct row *add_row(struct irq *irq, const struct irq_rule *rule,
     return row;
 }
 
-/* The row of ITEM, which begins a handler. NULL when memory is out. */
+/* The row of ITEM, which begins a handler. NULL if out of memory. */
 static struct row *get_row(struct irq *irq, const struct irq_rule *rule, const struct item *item,
                            const char *name)
 {
@@ -192,7 +192,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     return (uintptr_t)row;
 }
 
-/* The name of the handler that ITEM enters: "local_timer" of local_timer_entry. */
+/* The name of the handler that ITEM enters: "local_timer" for local_timer_entry. */
 static const char *handler_name(const struct item *item, char *buf, size_t size)
 {
     const char *name = item->class->name;
@@ -204,7 +204,7 @@ static const char *handler_name(const struct item *item, char *buf, size_t size)
     return buf;
 }
 
-/* Whether the source of ITEM was recorded at TIME: before, handlers ran unseen. */
+/* True if the source of ITEM was recorded at TIME. Earlier, handlers ran unseen. */
 static bool was_recorded(const struct irq *irq, const struct item *item, int64_t time)
 {
     const int64_t *first = map_get(&irq->firsts, (uintptr_t)item->origin);
@@ -272,7 +272,7 @@ static bool selects(void *arg, const struct item *item)
 static const struct spans_ops span_ops = {
     .begin = begin, .complete = complete, .incomplete = incomplete};
 
-/* When each source begins. */
+/* Notes when each source begins. */
 static int note_firsts(struct irq *irq, const struct item *items, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -350,7 +350,7 @@ static void set_delays(const struct irq *irq, struct result_row *row, const stru
     result_set_number(row, irq->delay_max, (int64_t)delays->max);
 }
 
-/* An interrupt, softirq, tasklet or timer that runs. */
+/* True if an interrupt, softirq, tasklet or timer ran. */
 static bool has_events(const struct analysis *analysis)
 {
     const struct spans *spans = &container_of(analysis, const struct irq, analysis)->spans;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Interrupts of a kernel: how long their handlers run, with and without what interrupts them, and how long they are
- * delayed: from the raise of a softirq, from the time that a timer was set to, from the send of an IPI or from the
- * injection of a virtual interrupt, to the handler. */
+/* Analyses the interrupts of a kernel: how long their handlers run, with and without what interrupts them, and how long
+ * they are delayed. The delay ends at the handler. It begins when a softirq is raised, at a timer's set time, when an
+ * IPI is sent, or when a virtual interrupt is injected. */
 
 #include "analysis/result/result_rows.h"
 #include "analysis/spans/spans.h"
@@ -21,7 +21,7 @@ struct irq {
     struct irq_row *extra; /* by row->number */
     unsigned n_extra;
     struct map cpus;   /* by origin and CPU: struct cpu_spans */
-    struct map firsts; /* by origin: the time of its first event */
+    struct map firsts; /* by origin: time of its first event */
     const struct origin *last_origin;
     struct duration_columns columns;
     unsigned self, delay_n, delay_p50, delay_p99, delay_max; /* columns */

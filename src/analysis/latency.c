@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 
-/* The tag of a span that is not counted: it is not selected. */
+/* The tag of a span that is not counted because it is not selected. */
 #define NO_ROW 0
 
 static _cold_ struct row *add_row(struct latency *latency, const struct span_kind *kind,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How long spans take: rows of durations by the rule and by what `--by` adds. */
+/* Analyses how long spans take: rows of durations by rule and by the keys of `--by`. */
 
 #include "analysis/result/result_rows.h"
 #include "analysis/spans/spans.h"
@@ -11,10 +11,10 @@ struct latency {
     struct spans spans;
     struct rows rows;
     struct duration_columns columns;
-    bool keeps_empty; /* the result has rows without spans */
+    bool keeps_empty; /* the result also has rows without spans */
 };
 
-/* RULES outlive LATENCY, and so do the strings of SETTINGS. 0, -ENOMEM. */
+/* RULES and the strings of SETTINGS outlive LATENCY. 0, -ENOMEM. */
 int latency_init(struct latency *latency, const struct analysis_settings *settings,
                  const struct span_rule *rules, unsigned n_rules,
                  const struct catalogue *catalogue);

@@ -24,7 +24,7 @@
 #define DISKS                                                                   \
     "block:block_bio_queue", "block:block_rq_issue", "block:block_rq_complete", \
         "irq:irq_handler_entry", "irq:irq_handler_exit"
-/* Of s390, POWER and LoongArch. A kernel that lacks an event is not asked for it. */
+/* Events of s390, POWER and LoongArch. They are not requested from a kernel that lacks them. */
 #define KVM_EXITS_OF_OTHERS                                                            \
     "kvm:kvm_s390_sie_exit", "kvm:kvm_s390_sie_enter", "kvm:kvm_s390_handle_diag",     \
         "kvm:kvm_s390_handle_sigp", "kvm_hv:kvm_guest_exit", "kvm_hv:kvm_guest_enter", \
@@ -67,8 +67,8 @@ const struct required_events required_events[] = {
     {0},
 };
 
-/* Each costs a guest some hundred instructions (bench/kvm). Not softirq_raise and timers, which --for irq adds, and of KVM
- * not those that repeat an exit in other words: kvm_fpu is the most frequent one, before kvm_exit. */
+/* Each costs a guest a few hundred instructions (bench/kvm). Without softirq_raise and timers, which --for irq adds,
+ * and without KVM's events that repeat an exit in other words: kvm_fpu is the most frequent, before kvm_exit. */
 #define USUAL_OF_KERNELS                                                                  \
     "sched:sched_switch", "sched:sched_wakeup", "irq:irq_handler_*", "irq:softirq_entry", \
         "irq:softirq_exit"
@@ -109,7 +109,8 @@ static const struct required_events *find(const char *name, size_t len)
     return NULL;
 }
 
-/* ", unless events without a format (unknown-319) are such events": of CLASSES that have none; nothing if all have one. */
+/* Puts ", unless events without a format (unknown-319) are such events" for CLASSES without a format; nothing if all
+ * have one. */
 static void put_without_format(const struct catalogue *classes, struct text *text)
 {
     unsigned n = 0;
@@ -124,8 +125,8 @@ static void put_without_format(const struct catalogue *classes, struct text *tex
         text_put_literal(text, ") are such events");
 }
 
-/* Whether such events were met in a text of perf script, whose classes are those of its events: then they lack a CPU, which -F may leave
- * out. */
+/* True if such events are in a text of perf script, whose classes come from its events. Then they lack a CPU, which -F
+ * may leave out. */
 static bool are_in_text(const struct required_events *needs, const struct catalogue *classes)
 {
     char name[64];

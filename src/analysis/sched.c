@@ -125,7 +125,7 @@ const char *sched_row_name(const struct sched_row *row)
     return name && *name ? name : "-";
 }
 
-/* Its name, and with that whether it is looked at, may change. */
+/* Sets the name, which may change, and with it whether the row is examined. */
 static void set_name(const struct sched *sched, struct sched_row *row, const char *name)
 {
     row->name = name;
@@ -133,7 +133,7 @@ static void set_name(const struct sched *sched, struct sched_row *row, const cha
                      glob_match(sched->analysis.settings.task, sched_row_name(row));
 }
 
-/* A who_is_own_fn. Its name is that of its switches: others are known at the end. */
+/* A who_is_own_fn. Uses the name in switches; other names are known only at the end. */
 static bool is_own(void *arg, const struct origin *origin, int32_t by)
 {
     const struct sched_row *row = sched_find_row(arg, STATE_SUBJECT_THREAD, origin, by);
@@ -141,7 +141,7 @@ static bool is_own(void *arg, const struct origin *origin, int32_t by)
     return own_thread_is(origin, by, row ? row->name : NULL);
 }
 
-/* What is asked for; NULL: all. */
+/* The requested selection, or NULL for all. */
 static const struct select_options *get_asked(const struct sched *sched)
 {
     return sched->analysis.settings.select ? sched->analysis.settings.select->options : NULL;
@@ -149,7 +149,7 @@ static const struct select_options *get_asked(const struct sched *sched)
 
 /* ---- the longest waits ---- */
 
-/* END: of the wait, or IS_OPEN, and of what is known of it. */
+/* END: the end of the wait, or, with IS_OPEN, of what is known of it. */
 static void keep_slow(struct sched *sched, const struct sched_row *row,
                       const struct state_interval *interval, int64_t end, bool is_open)
 {
@@ -187,14 +187,14 @@ static int add_waker(struct sched *sched, struct sched_row *row,
     return histogram_add(&waker->wakes, (uint64_t)interval->end - (uint64_t)interval->begin);
 }
 
-/* Xen's recorder is a vCPU's guest: no thread of its own is known. */
+/* Xen's recorder is a vCPU's guest, so no thread of its own is known. */
 static bool finds_who(const struct sched *sched, const struct origin *origin)
 {
     return sched->finds_who &&
            (sched->options.view == SCHED_WHO || origin->layer != LAYER_HYPERVISOR);
 }
 
-/* Whether ROW may be shown in the end: which vCPU a thread runs may be found later. */
+/* True if ROW may be shown at the end. It may be found later which vCPU a thread runs. */
 static bool may_be_shown(const struct sched *sched, const struct sched_row *row)
 {
     const struct select_options *asked = get_asked(sched);
@@ -205,7 +205,7 @@ static bool may_be_shown(const struct sched *sched, const struct sched_row *row)
            (!asked || ranges_include(&asked->pids, row->id));
 }
 
-/* Of a wait that begins and ends in the trace, and is long enough. */
+/* Counts a wait that begins and ends in the trace, and is long enough. */
 static int put_wait(struct sched *sched, struct sched_row *row,
                     const struct state_interval *interval, int64_t duration)
 {
@@ -236,8 +236,8 @@ static int put_wait(struct sched *sched, struct sched_row *row,
     return r;
 }
 
-/* Of a wait that is open at the end of the trace: others that have no end are of an unknown state. On a CPU that was cut, or
- * whose events are not all recorded yet, it may have ended. */
+/* Counts a wait that is open at the end of the trace. Other waits without an end have an unknown state. On a CPU that
+ * was cut, or whose events are not all recorded yet, the wait may have ended. */
 static void put_open_wait(struct sched *sched, struct sched_row *row,
                           const struct state_interval *interval)
 {
@@ -251,8 +251,8 @@ static void put_open_wait(struct sched *sched, struct sched_row *row,
     keep_slow(sched, row, interval, end, true);
 }
 
-/* WITHIN: how much of it is in the times that are asked for; IS_COUNTED: it began there. Of what ran when the trace begins, or is
- * seen to run after a loss, it is not known that it began: it may be one run with what was before. */
+/* WITHIN: the part in the requested times. IS_COUNTED: the run began there. A run at the begin of the trace, or after a
+ * loss, is not known to have begun: it may be the same run as before. */
 static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t within,
                     bool is_counted)
 {
@@ -288,7 +288,7 @@ static int put_steal(struct sched *sched, const struct state_interval *interval)
     return steal_put(&sched->steal, vm, &part);
 }
 
-/* What is made of intervals besides rows. */
+/* Computes what else is made of intervals besides rows. */
 static int put_beside(struct sched *sched, const struct state_interval *interval)
 {
     int r = 0;
@@ -302,7 +302,7 @@ static int put_beside(struct sched *sched, const struct state_interval *interval
     return r;
 }
 
-/* What has rows, as STATE_SUBJECTS(). */
+/* The subjects that have rows, as STATE_SUBJECTS(). */
 static unsigned rows_of(const struct sched_options *options)
 {
     const unsigned ids = STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_VCPU);
@@ -380,7 +380,7 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
     return 0;
 }
 
-/* Rows and their histograms are more than a CPU's caches hold next to the items that are read. */
+/* Rows and their histograms do not fit into a CPU's caches together with the items that are read. */
 static inline void prefetch(const struct sched *sched, const struct state_interval *interval)
 {
     const struct sched_row *row = sched->recent[(unsigned)interval->id % SCHED_RECENT];
@@ -410,7 +410,7 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
     return 0;
 }
 
-/* Whether ROW is one that is asked for. */
+/* True if ROW is requested. */
 bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
 {
     const struct sched_options *options = &sched->options;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where the time of threads, vCPUs, CPUs and domains went, and how long they waited for a CPU: rows over the states
- * engine (analysis/states/states.h). An analysis; the verb sched shows it.
+/* Analyses how threads, vCPUs, CPUs and domains spent their time, and how long they waited for a CPU. Rows are over the
+ * engine of states (analysis/states/states.h). The verb sched shows the analysis.
  *
- * Of a selection (settings->select), times in states, and inside of a guest, are those within its times. What is counted, as
- * waits and runs, is in the times in which it began. CPUs are those of intervals; threads and
- * vCPUs are rows. */
+ * With a selection (settings->select), times in states and inside of a guest are within its times. Counts, such as
+ * waits and runs, belong to the time in which the interval began. The selection's CPUs select intervals, its threads
+ * and vCPUs select rows. */
 
 #include "analysis/analysis.h"
 #include "analysis/result/result_rows.h"
@@ -28,18 +28,17 @@ enum sched_by {
 enum sched_view {
     SCHED_TIMES,
     SCHED_WAKEUPS, /* from being woken to running */
-    SCHED_WHO,     /* who ran on the CPUs that were waited for */
+    SCHED_WHO,     /* who ran on the CPUs for which others waited */
     SCHED_WAKERS,
-    SCHED_STATES, /* a row for each state that it was in */
+    SCHED_STATES, /* a row for each state of a subject */
 };
 
 struct sched_options {
     enum sched_by by;
     enum sched_view view;
-    bool
-        finds_recorder; /* SCHED_TIMES: how much of their waits threads waited behind Strata's own */
-    bool no_pids;       /* SCHED_STATES by task: tasks of one name are one */
-    bool xenalyze_names; /* by domain: times of the states that xenalyze has */
+    bool finds_recorder; /* SCHED_TIMES: find how long threads waited behind Strata's own threads */
+    bool no_pids;        /* SCHED_STATES by task: tasks with the same name are one */
+    bool xenalyze_names; /* by domain: times of the states in xenalyze */
 };
 
 struct sched_row;
@@ -49,14 +48,14 @@ struct sched_waker;
 struct sched {
     struct analysis analysis; /* first */
     struct sched_options options;
-    const struct sched
-        *counted; /* has the rows: itself, or another one whose intervals these are, too */
-    /* What is made of intervals, also for those whose rows it has. */
+    const struct sched *counted; /* has the rows: itself, or another one with the same intervals */
+    /* For its intervals, which another one's rows may use, too. */
     unsigned rows_of; /* STATE_SUBJECTS() */
     bool finds_who, finds_steal;
-    struct states *states; /* `own_states`, or those of `counted` */
+    struct states *states; /* `own_states`, or the states of `counted` */
     struct states own_states;
-    /* SCHED_STATES; for any view, the times of all items, and the longest: of others, waits, whose kind is their row. */
+    /* With SCHED_STATES: rows of states. In any view it keeps times of all items, and the longest; in other views the
+     * longest waits, whose kind is their row. */
     struct rows states_rows;
     struct duration_columns states_columns;
     struct arena arena;
@@ -64,7 +63,7 @@ struct sched {
     struct sched_row **rows;
     unsigned n_rows, rows_room;
     struct sched_row *recent[SCHED_RECENT]; /* by id */
-    struct sched_row *others;               /* beyond SCHED_ROWS_MAX; NULL: none */
+    struct sched_row *others;               /* row of those beyond SCHED_ROWS_MAX, or NULL */
     struct map wakers;                      /* by row and waker */
     struct sched_waker *first_waker;
     unsigned n_wakers;
@@ -75,8 +74,8 @@ struct sched {
 /* 0, -ENOMEM. */
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options);
-/* The same, of the items of FIRST: SCHED's own sink ignores them. It shows rows of FIRST, which was initialised with the same
- * SETTINGS, has had no items yet, and outlives SCHED. Both are SCHED_TIMES. */
+/* The same, over the items of FIRST; SCHED's own sink ignores items. It shows rows of FIRST, which was initialised with
+ * the same SETTINGS, has had no items yet, and outlives SCHED. Both are SCHED_TIMES. */
 int sched_init_shared(struct sched *sched, const struct analysis_settings *settings,
                       const struct sched_options *options, struct sched *first);
 void sched_done(struct sched *sched);

@@ -51,7 +51,7 @@ enum value {
     V_STOLEN_UNKNOWN,
     V_UNDIVIDED_SHARE,
     V_UNDIVIDED,
-    /* of wake-ups alone */
+    /* only for wake-ups */
     V_N,
     V_SUM,
     V_MEAN,
@@ -59,7 +59,7 @@ enum value {
     V_P90,
     V_P99,
     V_MAX,
-    /* of domains: shares, and number and sum of complete intervals */
+    /* for domains: shares, and number and sum of complete intervals */
     V_STATE_SHARE,
     V_STATE_N = V_STATE_SHARE + STATES,
     V_STATE_SUM = V_STATE_N + STATES,
@@ -238,14 +238,14 @@ static int64_t sleep_time(const struct sched_row *row)
     return ticks_sum(row->in[STATE_SLEEPING].time, row->in[STATE_UNINTERRUPTIBLE].time);
 }
 
-/* It could have run, and what its guest's CPU did is not known. */
+/* The ticks in which it could have run while the state of its guest's CPU is unknown. */
 static int64_t stolen_unknown(const struct sched_measured *m)
 {
     return ticks_between(ticks_sum(m->parts[STEAL_STOLEN], m->parts[STEAL_STOLEN_IDLE]),
                          wait_time(m->row));
 }
 
-/* In ticks: its state is not known. */
+/* The ticks in which its state is unknown. */
 static double unknown_time(const struct sched_measured *m)
 {
     const struct sched_row *row = m->row;
@@ -294,7 +294,7 @@ static int64_t count_of(const struct sched_row *row, enum value value)
     }
 }
 
-/* False: it has none. */
+/* False if it has none. */
 static bool duration_of(const struct sched_measured *m, enum value value, int64_t *ret)
 {
     const struct sched_row *row = m->row;
@@ -355,7 +355,7 @@ static bool has_value(const struct sched_measured *m, enum value value)
     }
 }
 
-/* How long ROW was in the state, or states, of VALUE. -1: it is of no state. */
+/* How long ROW was in the state or states of VALUE. -1 if VALUE is not about states. */
 static int64_t state_time(const struct sched_row *row, enum value value)
 {
     switch (value) {
@@ -375,7 +375,7 @@ static int64_t state_time(const struct sched_row *row, enum value value)
     }
 }
 
-/* As far as is known it was never in the state of VALUE, but its state was not always known. */
+/* True if it was never seen in the state of VALUE, but its state was not always known. */
 static bool is_unknown(const struct sched_measured *m, enum value value)
 {
     if ((value == V_INTERRUPT || value == V_INTERRUPT_SHARE) && !m->has_interrupts)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What is not in the rows of scheduling: waits that are not complete, contradictions, and what was not recorded. */
+/* Notes what is not in the rows of scheduling: incomplete waits, contradictions, and what was not recorded. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,7 +65,7 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
                                  missing_wakes, missing_wakes == 1 ? "" : "s");
 }
 
-/* Of what was offline, shares are of the rest of the time. */
+/* Shares of what was offline are relative to the other time. */
 static int add_note_of_offline(const struct sched *sched, struct result *result)
 {
     unsigned n = 0;
@@ -87,7 +87,7 @@ static int add_note_of_offline(const struct sched *sched, struct result *result)
                                         : "");
 }
 
-/* Without the events that tell where a thread is woken, and where it is moved. */
+/* Notes missing events that tell where a thread is woken and to where it is moved. */
 static int add_note_of_moves(const struct sched *sched, struct result *result)
 {
     uint64_t n = 0;
@@ -108,7 +108,7 @@ static int add_note_of_moves(const struct sched *sched, struct result *result)
                                  n, n == 1 ? "" : "s");
 }
 
-/* What a kernel's source lacks, and how it is recorded. */
+/* Notes what a kernel's source lacks, and how to record it. */
 int sched_add_notes(const struct sched *sched, struct result *result)
 {
     unsigned events = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What was found of scheduling, as rows. */
+/* Makes rows of what was found about scheduling. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static int set_key_text(struct result *result, struct result_row *to, unsigned k
     return text->error ? -ENOMEM : result_set_key(result, to, key, text->start);
 }
 
-/* What ROW is called, from key FIRST on; the layer is the last key. */
+/* Sets the names of ROW, from key FIRST on; the layer is the last key. */
 static int set_keys(const struct sched *sched, struct result *result, struct result_row *to,
                     unsigned first, const struct sched_row *row)
 {
@@ -88,7 +88,7 @@ static bool is_own(const struct sched_row *row)
 
 /* ---- rows ---- */
 
-/* What became of the time of ROW, which is added to PARTS. False: without what a guest's CPU did. */
+/* Adds the parts of ROW's time to PARTS. False if the state of its guest's CPU is unknown. */
 static bool add_parts(const struct sched *sched, const struct sched_row *row,
                       int64_t parts[STEAL_PARTS])
 {
@@ -105,7 +105,7 @@ static bool add_parts(const struct sched *sched, const struct sched_row *row,
     return times;
 }
 
-/* The times of VCPUS threads or vCPUs are the one of ROW. */
+/* Adds a row. The times of VCPUS threads or vCPUs are added up in ROW. */
 static int add_row(const struct sched *sched, struct result *result, const struct sched_row *row,
                    double vcpus, struct sched_measured *m)
 {
@@ -148,8 +148,8 @@ static int add_one(const struct sched *sched, struct result *result, const struc
     return add_row(sched, result, row, 1, &m);
 }
 
-/* Without the switches of its source, nothing is known of a thread; nor is anything of one that was never on the
- * CPUs, and in the times, that are asked for. */
+/* Without the switches of its source, nothing is known of a thread; nor of a thread that was never on the requested
+ * CPUs in the requested times. */
 static bool is_known(const struct sched *sched, const struct sched_row *row)
 {
     if (!states_has_switches(sched->states, row->origin))
@@ -160,7 +160,7 @@ static bool is_known(const struct sched *sched, const struct sched_row *row)
     return !sched->analysis.settings.select || row->runs > 0;
 }
 
-/* Whether ROW is of the sum of what is asked for: of a domain its vCPUs, of a virtual machine its vCPUs' threads. */
+/* True if ROW is a part of the requested sum: a vCPU of a domain, or a vCPU thread of a virtual machine. */
 static bool is_part(const struct sched *sched, const struct sched_row *row)
 {
     enum state_subject of =
@@ -197,7 +197,7 @@ static int add_to_sum(struct sched_row *sum, struct histogram *wakes, const stru
     return row->wakes ? histogram_merge(wakes, row->wakes) : 0;
 }
 
-/* The sum of what is of one domain, or of one virtual machine, with FIRST, the first of it. */
+/* Adds the sum for the domain or virtual machine whose first row is FIRST. */
 static int add_sum(struct sched *sched, struct result *result, unsigned first)
 {
     const struct sched_row *of = sched->counted->rows[first];
@@ -267,7 +267,7 @@ static int add_times(struct sched *sched, struct result *result)
     return 0;
 }
 
-/* What thread, or vCPU, ID of the source of ROW is called. */
+/* Sets the name of thread or vCPU ID of ROW's source. */
 static int set_other(const struct sched *sched, struct result *result, struct result_row *to,
                      unsigned key, const struct sched_row *row, int32_t id)
 {
@@ -359,7 +359,7 @@ static int add_wakers(struct sched *sched, struct result *result)
     return 0;
 }
 
-/* The row of RESULT that shows ROW; NULL: none does. */
+/* The row of RESULT that shows ROW, or NULL. */
 static const struct result_row *shown_as(const struct sched *sched, const struct result *result,
                                          const struct sched_row *row)
 {
@@ -399,7 +399,7 @@ static int add_slowest(const struct sched *sched, struct result *result)
     return 0;
 }
 
-/* The text has no columns without a value. */
+/* Hides columns without a value in text. */
 static void hide_empty(struct result *result)
 {
     for (unsigned i = 0; i < result->n_columns; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Of each thread, vCPU, CPU or domain, a row for each state that it was in: how often, and for how long at a time. */
+/* For each thread, vCPU, CPU or domain: a row for each of its states, with how often and how long at a time. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "base/macro.h"
 #include "base/ticks.h"
 
-/* Task, pid, layer, state; less without pids. */
+/* Task, pid, layer, state; fewer without pids. */
 #define KEYS_MAX 4
 
 static bool has_pids(const struct sched *sched)
@@ -165,8 +165,8 @@ int sched_states_init(struct sched *sched)
     return r;
 }
 
-/* A state that begins in the times that are selected counts with its whole length, and one that began before does not: these are no
- * shares of the times. */
+/* A state that begins in the selected times counts with its whole length, and a state that began before does not count.
+ * So these are not shares of the selected times. */
 static int hide_shares(const struct sched *sched, struct result *result)
 {
     const struct selection *select = sched->analysis.settings.select;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The longest spans of an analysis (--slowest), and as many of those that have not ended. How long an open span will have
- * lasted is not known: it neither takes a place among the others nor gives up its own to them. */
+/* Keeps the longest spans of an analysis (--slowest), and as many spans that have not ended. The final duration of an
+ * open span is unknown, so open and ended spans do not compete. */
 
 #include "event/item.h"
 
@@ -10,42 +10,42 @@
 
 struct row;
 
-/* One of the longest. Times are ticks of the trace's clock. */
+/* One of the longest spans. Times are ticks of the trace's clock. */
 struct slow_span {
     int64_t begin, end;
-    bool is_open; /* at the end of the trace; `end`: until when it is known to be */
+    bool is_open; /* at the end of the trace; it was open at least until `end` */
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
     const struct origin *origin;
-    const void *kind; /* the analysis's own: what its stages are, or what it is of */
+    const void *kind; /* meaning defined by the analysis: the span's stages, or its subject */
     struct row *row;
-    int64_t at[SLOW_STEPS]; /* of its steps; TIME_UNKNOWN: none */
+    int64_t at[SLOW_STEPS]; /* times of its steps, or TIME_UNKNOWN */
 };
 
-/* A heap, the shortest on top. */
+/* A heap, the shortest span on top. */
 struct slow_heap {
     struct slow_span *spans;
     unsigned n;
 };
 
-/* Zeroed: none is kept. */
+/* Zeros keep no spans. */
 struct slowest {
-    unsigned max; /* of each */
-    /* May be NULL. A span is no longer one of the longest, or was not: frees its `kind`. */
+    unsigned max; /* of each kind */
+    /* May be NULL. Frees the `kind` of a span that is not, or no longer, one of the longest. */
     void (*free_kind)(void *kind);
     struct slow_heap ended, open;
 };
 
-/* 0, -ENOMEM; in either case slowest_done() follows. */
+/* 0, -ENOMEM. Call slowest_done() in any case. */
 int slowest_init(struct slowest *slowest, unsigned max);
 void slowest_done(struct slowest *slowest);
 
-/* Whether a span of DURATION is one of the longest so far of those that have ended, or are open. */
+/* True if a span of DURATION is one of the longest so far: of ended spans, or, with IS_OPEN, of open spans. */
 bool slowest_would_keep(const struct slowest *slowest, int64_t duration, bool is_open);
 /* Keeps SPAN if it is one of the longest. */
 void slowest_keep(struct slowest *slowest, const struct slow_span *span);
 
-/* How many are kept, and each of them, in no order. */
+/* The number of kept spans, and each of them, in no particular order. */
 static inline unsigned slowest_n(const struct slowest *slowest)
 {
     return slowest->ended.n + slowest->open.n;

@@ -43,7 +43,7 @@ static _cold_ void set_begin(struct summary *summary, int64_t time)
     summary->has_begun = true;
 }
 
-/* Counts events of SOURCE, up to the first item that is none or has no time. Returns their number. */
+/* Counts events of SOURCE, up to the first item that is not one, or has no time. Returns their number. */
 static inline unsigned count_of_source(struct summary_source *source, const struct item *items,
                                        unsigned n)
 {
@@ -94,7 +94,7 @@ static int count_run(struct summary *summary, const struct item *items, unsigned
     return 0;
 }
 
-/* Counts those within the times of the selection. */
+/* Counts items within the times of the selection. */
 static int count_items(struct summary *summary, const struct item *items, unsigned n)
 {
     unsigned i = 0, run;

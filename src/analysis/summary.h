@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* All analyses of a trace in one pass: each makes the result that its verb prints. Besides them, what the trace is: its
- * sources with their events, losses and clock errors, and how often things occur over time. */
+/* Runs all analyses of a trace in one pass; each makes the result that its verb prints. Also finds the trace's sources
+ * with their events, losses and clock errors, and how often things occur over time. */
 
 #include "analysis/exits.h"
 #include "analysis/io.h"
@@ -13,7 +13,7 @@
 #include "analysis/sched.h"
 
 enum summary_part {
-    SUMMARY_CPUS, /* first: the other three of sched share its states */
+    SUMMARY_CPUS, /* first, because the other three of sched share its states */
     SUMMARY_VCPUS,
     SUMMARY_DOMAINS,
     SUMMARY_TASKS,
@@ -28,9 +28,9 @@ enum summary_part {
 struct summary_source {
     const struct origin *origin;
     uint64_t n_events;
-    uint32_t error_ns; /* the largest of a time */
-    bool
-        is_error_refuted; /* it is not known: causes and effects contradict it, or it is too large */
+    uint32_t error_ns; /* largest error of a time */
+    /* The error is unknown: causes and effects contradict it, or it is too large. */
+    bool is_error_refuted;
     struct losses losses; /* of this source */
     struct rates rates;   /* of events */
 };
@@ -46,7 +46,7 @@ struct summary {
     struct irq irq;
     struct latency latency;
     struct analysis *parts[SUMMARY_PARTS];
-    struct rates rates[SUMMARY_PARTS]; /* of exits, requests and interrupts, by their begin */
+    struct rates rates[SUMMARY_PARTS]; /* of exits, requests and interrupts, by their begins */
     struct arena arena;
     struct summary_source **sources; /* in the order of their first items */
     unsigned n_sources, sources_room;
@@ -57,17 +57,17 @@ struct summary {
     unsigned n_results;
 };
 
-/* RULES: of the latencies. They, CATALOGUE and the strings of SETTINGS outlive SUMMARY. 0, -ENOMEM. */
+/* RULES are the rules of latencies. RULES, CATALOGUE and the strings of SETTINGS outlive SUMMARY. 0, -ENOMEM. */
 int summary_init(struct summary *summary, const struct analysis_settings *settings,
                  const struct span_rule *rules, unsigned n_rules,
                  const struct catalogue *catalogue);
 void summary_done(struct summary *summary);
 
-/* After sink_finish(): makes the results, each in the order of its verb, and brings all rates to periods of the same
- * length. 0, -ENOMEM. */
+/* Call after sink_finish(): makes the results, each in the default order of its verb, and gives all rates equal
+ * periods. 0, -ENOMEM. */
 int summary_make_results(struct summary *summary);
 
-/* Whether the trace has events that PART is about. */
+/* True if the trace has events that PART is about. */
 bool summary_has(const struct summary *summary, enum summary_part part);
-/* The rates of PART; NULL: it has none. */
+/* The rates of PART, or NULL. */
 const struct rates *summary_rates(const struct summary *summary, enum summary_part part);

@@ -43,7 +43,7 @@ int tally_make_rows(struct tally *tally, unsigned n)
     return 0;
 }
 
-/* What is rare: the first of a row, a time that is not known or steps back, the first distance. */
+/* Handles rare cases: the first event of a row, a time that is unknown or steps back, the first distance. */
 static _cold_ int add_rare(struct tally_row *row, const struct item *item)
 {
     if (row->count++ == 0)
@@ -96,7 +96,7 @@ bool tally_is_same_event(const struct origin *origin_a, const struct event_class
            strcmp(a->group ? a->group : "", b->group ? b->group : "") == 0;
 }
 
-/* The first of a class. */
+/* Handles the first event of a class. */
 static _cold_ int add_class(struct tally *tally, const struct item *item)
 {
     unsigned class = item->class->stat_row, row = 0;
@@ -201,7 +201,7 @@ static _cold_ void put_loss(struct tally *tally, const struct item *loss)
     tally->gap.lost = true;
 }
 
-/* What is not counted says how long its source was recorded. */
+/* Items that are not counted tell how long their source was recorded. */
 static int tally_pass(struct sink *sink, const struct item *items, unsigned n)
 {
     return tally_cover_put(&container_of(sink, struct tally, sink)->cover, items, n);
@@ -294,7 +294,7 @@ uint64_t tally_key_of_numbers(const struct grouping *grouping, const uint64_t *n
     return key;
 }
 
-/* Whether events of ITEM's class have the fields; after grouping_numbers(). */
+/* True if events of ITEM's class have the fields. Call after grouping_numbers(). */
 static bool has_keys(const struct grouping *grouping)
 {
     for (unsigned i = 0; i < grouping->n; i++)
@@ -303,7 +303,7 @@ static bool has_keys(const struct grouping *grouping)
     return true;
 }
 
-/* 1: ITEM has not the fields, and is left out. */
+/* Returns 1 if ITEM lacks the fields and is left out. */
 static int add_by_keys(struct tally *tally, const struct item *item)
 {
     uint64_t numbers[GROUPING_KEYS], key;
@@ -416,7 +416,7 @@ int tally_sort_periods(const struct tally_row *row, const struct tally_period **
     return 0;
 }
 
-/* Counts ITEM in the row last_row. 1: it is left out. */
+/* Counts ITEM in the row last_row. Returns 1 if it is left out. */
 static int add_event(struct tally *tally, const struct item *item)
 {
     if (tally->by == TALLY_BY_KEYS)
@@ -532,7 +532,7 @@ static int compare_rows(const void *a, const void *b)
     return x < y ? -1 : 1;
 }
 
-/* Equal counts are ordered by name: the numbers of classes depend on what is read first. */
+/* Equal counts are ordered by name, because numbers of classes depend on what is read first. */
 static int compare_events(const void *a, const void *b)
 {
     const struct tally_row *x = *(const struct tally_row *const *)a;

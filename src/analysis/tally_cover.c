@@ -7,7 +7,7 @@
 
 #include "base/macro.h"
 
-/* As in a coverage: CPUs from there on are events without a CPU. */
+/* As in a coverage, events on CPUs from this number on count as events without a CPU. */
 #define CPUS_MAX 65536
 
 void tally_cover_done(struct tally_cover *cover)
@@ -62,7 +62,7 @@ struct tally_place *tally_cover_place(struct tally_cover *cover, const struct or
     return &source->places[number];
 }
 
-/* The last event of the CPU whose last one is the oldest. */
+/* The oldest of all CPUs' last events. */
 static int64_t oldest_last(const struct tally_source *source)
 {
     int64_t last = source->places[0].last;
@@ -103,7 +103,7 @@ static _cold_ int put_loss(struct tally_cover *cover, const struct item *loss)
                                                                                : place->last});
 }
 
-/* Counts the first of N items, an event at a known time, and the events that follow it on its CPU. Returns their number, or
+/* Counts the first of N items, an event at a known time, and the following events on its CPU. Returns their number, or
  * -ENOMEM. */
 static int put_events(struct tally_cover *cover, const struct item *items, unsigned n)
 {
@@ -159,7 +159,8 @@ int64_t tally_loss_since(const struct tally_loss *loss)
     return loss->item.since != TIME_UNKNOWN ? loss->item.since : loss->before;
 }
 
-/* The last event before loss K of LATER, of the source that is THERE in it, and HERE before it. NUMBER: the CPU's. */
+/* The last event before loss K of LATER. Its source is THERE in LATER, and HERE in the earlier part. NUMBER is the
+ * CPU's. */
 static int64_t find_before(const struct tally_cover *later, unsigned k,
                            const struct tally_source *there, const struct tally_source *here,
                            unsigned number)
@@ -224,7 +225,7 @@ int tally_cover_merge(struct tally_cover *cover, const struct tally_cover *later
 
 /* ---- The coverage ---- */
 
-/* By time. At the same time, a loss ends before what follows it. */
+/* Compares times. At the same time, a loss ends before what follows it. */
 static int compare_items(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The longest times without an event, and whether events were lost in them. A loss comes at its end, after gaps that lie within
- * it: so losses are kept, and the gaps are marked at the end. */
+/* Keeps the longest times without an event, and whether events were lost in them. A loss comes at its end, after gaps
+ * within it. So losses are kept, and the gaps are marked at the end. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ struct lost_time {
     const struct origin *origin;
 };
 
-/* By source, if gaps are of one source; then by begin. */
+/* Compares sources, if gaps are per source, then begins. */
 static int compare_lost(const void *a, const void *b, void *arg)
 {
     const struct lost_time *x = a, *y = b;
@@ -60,7 +60,7 @@ static int compare_lost(const void *a, const void *b, void *arg)
     return (x->since > y->since) - (x->since < y->since);
 }
 
-/* All losses in order; `until` of each is the latest of it and those before. */
+/* Sorts all losses. `until` of each is the latest end of it and earlier ones. */
 static unsigned sort_losses(const struct tally *tally, struct lost_time *ret)
 {
     unsigned n = 0;

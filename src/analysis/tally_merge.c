@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tally keeps is of the past alone: counts, distances from one event of a row to the next, the latest event. So the
- * only thing that neither part knows is what lies across their border: for each row the distance from its last event to
- * its first one after the border, and one gap of all rows. */
+/* A tally depends only on the past: counts, distances between consecutive events of a row, the latest event. So the
+ * only things that neither part knows lie across their border: for each row the distance from its last event to its
+ * first event after the border, and one gap of all rows. */
 #include "analysis/tally_merge.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static const struct event_class *class_of(const struct tally_counterparts *to,
     return to && class ? to->class(to->arg, class) : class;
 }
 
-/* The keys of LATER, of which two kinds are addresses. */
+/* Finds the row by the keys of LATER, of which two kinds are addresses. */
 static int find_by_keys(struct tally *tally, const struct tally_row *later,
                         const struct tally_counterparts *to, unsigned *ret_row)
 {
@@ -64,7 +64,7 @@ static int find_by_keys(struct tally *tally, const struct tally_row *later,
     return 0;
 }
 
-/* The row for the events of LATER, whose origin and class are ORIGIN and CLASS here; made where there is none. */
+/* Finds the row for the events of LATER, whose origin and class are ORIGIN and CLASS here; makes it if necessary. */
 static int find_row(struct tally *tally, const struct tally_row *later, const struct origin *origin,
                     const struct event_class *class, const struct tally_counterparts *to,
                     unsigned *ret_row)
@@ -186,7 +186,7 @@ static int add_row(struct tally *tally, const struct tally_row *later,
     return r;
 }
 
-/* GAP with its origin and class here. -ERANGE. */
+/* Converts GAP to the origin and class here. -ERANGE. */
 static int to_here(struct tally_gap *gap, const struct tally_counterparts *to)
 {
     if (!gap->class)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The counts and intervals of a tally by event as the result of an analysis, "stat": to compare two. */
+/* Makes the result of an analysis, "stat", from the counts and intervals of a tally by event, to compare two of
+ * them. */
 
 #include "analysis/analysis.h"
 #include "analysis/tally.h"

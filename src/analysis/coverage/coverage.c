@@ -8,31 +8,32 @@
 #include "base/macro.h"
 #include "base/ticks.h"
 
-/* CPUs of a source whose times are kept; a file may claim any number. */
+/* Limit of CPUs of a source, because a file may claim any number. */
 #define CPUS_MAX 65536
-/* Losses of a source whose places are kept; beyond, neighbours become one. */
+/* Limit of kept losses of a source; beyond, neighbours are combined. */
 #define GAPS_MAX 4096
-/* More of a CPU's time is most of it. */
+/* A larger share of a CPU's time is most of it. */
 #define LACKS_SHARE 0.5
 
 struct gap {
     int64_t since, until;
-    int64_t least_since; /* of it and of those after it; of source_totals */
+    int64_t least_since; /* smallest `since` of this gap and later ones; for source_totals */
 };
 
 struct cpu_coverage {
-    int64_t first, last; /* item; TIME_UNKNOWN: there was none */
+    int64_t first, last; /* of an item; TIME_UNKNOWN if there is none */
     int64_t gap_end;
-    uint64_t in_losses; /* ticks, also where it has events */
-    uint64_t lost;      /* ticks */
-    uint64_t lost_late; /* of these, after the last event of the trace, if that is still `late` */
+    uint64_t in_losses; /* in ticks, even if it has events there */
+    uint64_t lost;      /* in ticks */
+    /* Part of `lost` after the last event of the trace, if that is still `late`. */
+    uint64_t lost_late;
     int64_t late;
     int64_t open_since; /* it has no data from here on; INT64_MAX: it has */
-    bool begins_lost;   /* `lost` has the time before its first event */
+    bool begins_lost;   /* `lost` includes the time before its first event */
     bool is_seen;       /* it is in source_coverage.seen */
 };
 
-/* What totals are made of, so that they are made once for all rows. */
+/* The inputs of totals, so that totals are computed once for all rows. */
 struct totals_of {
     uint64_t n_events, n_losses;
     int64_t known_from, known_until, complete_from;
@@ -43,17 +44,17 @@ struct source_totals {
     bool is_made;
     struct totals_of of;
     int64_t begin, end, recorded, lost;
-    int64_t open_since; /* the earliest of its CPUs */
+    int64_t open_since; /* earliest of its CPUs */
 };
 
 struct source_coverage {
     const struct origin *origin;
-    struct cpu_coverage *cpus; /* [0]: CPU unknown; CPU N is [N + 1] */
-    unsigned n_cpus;           /* entries */
-    unsigned *seen;            /* entries of CPUs with an item, and room for all; not [0] */
+    struct cpu_coverage *cpus; /* [0] is the unknown CPU; CPU N is [N + 1] */
+    unsigned n_cpus;           /* number of entries */
+    unsigned *seen;            /* entries of CPUs with an item, without [0]; has room for all */
     unsigned n_seen;
-    int64_t first;    /* event; TIME_UNKNOWN: there was none */
-    struct gap *gaps; /* by `until` */
+    int64_t first;    /* time of an event; TIME_UNKNOWN if there is none */
+    struct gap *gaps; /* sorted by `until` */
     unsigned n_gaps, gaps_room;
     struct source_totals totals;
 };
@@ -156,7 +157,7 @@ static int add_gap(struct source_coverage *source, int64_t since, int64_t until)
     return 0;
 }
 
-/* From when on it was recorded, as far as is known; TIME_UNKNOWN: it has no event yet. */
+/* When the recording began, as far as is known; TIME_UNKNOWN before the first event. */
 static int64_t source_begin(const struct coverage *coverage, const struct source_coverage *source)
 {
     int64_t known = source->origin->known_from;
@@ -166,7 +167,7 @@ static int64_t source_begin(const struct coverage *coverage, const struct source
                                            : MIN(source->first, MAX(known, coverage->first));
 }
 
-/* The last item of CPU, or where it is not known which lost events, of the CPU whose last item is the oldest. */
+/* The last item of CPU. If the CPU of the lost events is unknown: the oldest of all CPUs' last items. */
 static int64_t last_before_loss(const struct source_coverage *source,
                                 const struct cpu_coverage *cpu)
 {
@@ -181,7 +182,7 @@ static int64_t last_before_loss(const struct source_coverage *source,
     return last;
 }
 
-/* A loss counts up to the last event of the trace, which may still come. */
+/* Adds a loss, which counts up to the last event of the trace. That event may still follow. */
 static void add_lost(const struct coverage *coverage, struct cpu_coverage *cpu, int64_t begin,
                      int64_t end)
 {
@@ -195,7 +196,7 @@ static void add_lost(const struct coverage *coverage, struct cpu_coverage *cpu, 
         cpu->lost_late += (uint64_t)end - (uint64_t)late_begin;
 }
 
-/* A loss that ended before the first event: the source was recorded when it began. */
+/* A loss that ended before the first event: the source was recorded since the loss began. */
 static void begin_with_loss(struct coverage *coverage, struct source_coverage *source,
                             const struct item *loss)
 {
@@ -245,8 +246,7 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     return add_gap(source, since, item->time);
 }
 
-/* Counts events that follow one on the same CPU of SOURCE, up to the first item of which more has to be looked at. Returns
- * their number. */
+/* Counts events on the same CPU of SOURCE, up to the first item that needs more work. Returns their number. */
 static inline unsigned put_following(struct coverage *coverage, struct cpu_coverage *cpu,
                                      const struct item *items, unsigned n)
 {
@@ -350,8 +350,8 @@ int64_t coverage_duration(const struct coverage *coverage)
     return (int64_t)MIN((uint64_t)coverage->last - (uint64_t)coverage->first, (uint64_t)INT64_MAX);
 }
 
-/* What CPU of SOURCE lost that was recorded from BEGIN to END, in ticks, also where nothing of it follows. Where its CPUs
- * begin at times of their own, each is recorded from its first event on, at the latest from when all are. */
+/* The ticks that CPU of SOURCE, recorded from BEGIN to END, lost, even if none of its data follow. If CPUs begin at
+ * different times, each is recorded from its first event on, at the latest since all are. */
 static double cpu_lost(const struct coverage *coverage, const struct source_coverage *source,
                        const struct cpu_coverage *cpu, int64_t begin, int64_t end)
 {
@@ -373,7 +373,8 @@ static double cpu_lost(const struct coverage *coverage, const struct source_cove
     return lost + (from > begin ? (double)from - (double)begin : 0);
 }
 
-/* Until when it was recorded, at the latest the last event of the trace. Of one that was cut: as long as others were. */
+/* When the recording ended, at the latest at the last event of the trace. A source that was cut ends with the
+ * others. */
 static int64_t source_end(const struct coverage *coverage, const struct source_coverage *source)
 {
     int64_t known = source->origin->known_until;
@@ -396,7 +397,7 @@ static struct source_coverage *get_source(const struct coverage *coverage,
     return NULL;
 }
 
-/* How many of the CPUs of SOURCE count, at least 1. */
+/* The number of CPUs of SOURCE that count, at least 1. */
 static unsigned count_cpus(const struct coverage *coverage, const struct source_coverage *source)
 {
     unsigned n_cpus = source->origin->n_cpus;
@@ -504,7 +505,7 @@ int64_t coverage_covered(const struct coverage *coverage, const struct origin *o
     return recorded - coverage_lost(coverage, origin);
 }
 
-/* What CPU of ORIGIN lost; CPU_UNKNOWN: all of its CPUs on average. OF_THREADS: as in struct coverage_pair. */
+/* The time that CPU of ORIGIN lost; CPU_UNKNOWN: the average of its CPUs. OF_THREADS: as in struct coverage_pair. */
 static int64_t place_lost(const struct coverage *coverage, struct source_coverage *source,
                           int32_t cpu, bool of_threads)
 {
@@ -521,7 +522,7 @@ static int64_t place_lost(const struct coverage *coverage, struct source_coverag
     return lost >= (double)totals->recorded ? totals->recorded : (int64_t)lost;
 }
 
-/* What all CPUs of SOURCE lost together, as far as losses say so. */
+/* The time that all CPUs of SOURCE lost together, as far as losses state it. */
 static int64_t lost_by_all(const struct coverage *coverage, struct source_coverage *source)
 {
     const struct source_totals *totals = get_totals(coverage, source);
@@ -533,7 +534,7 @@ static int64_t lost_by_all(const struct coverage *coverage, struct source_covera
     return MIN((int64_t)lost, totals->lost);
 }
 
-/* On which CPU the spans of PAIR end, if on one. */
+/* The CPU on which the spans of PAIR end, if it is only one. */
 static int32_t end_cpu(const struct coverage_pair *pair)
 {
     return pair->stays ? pair->cpu : CPU_UNKNOWN;
@@ -544,7 +545,7 @@ struct covered_part {
     int64_t begin, end, lost;
 };
 
-/* False: there is none. */
+/* False if there is none. */
 static bool make_part(const struct coverage *coverage, const struct coverage_pair *pair,
                       struct covered_part *ret)
 {
@@ -579,7 +580,7 @@ static int compare_parts(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* How long one of N parts is covered: where they overlap, by the one that lost least. */
+/* How long any of N parts is covered. Where they overlap, the part with the smallest loss counts. */
 static int64_t join_parts(struct covered_part *parts, unsigned n)
 {
     int64_t covered = 0;
@@ -670,7 +671,7 @@ double coverage_lost_share_pair(const struct coverage *coverage, const struct co
     return MAX(begin, place_lost_share(coverage, pair->end, end_cpu(pair), pair->of_threads));
 }
 
-/* Whether most of the time of CPU, or of all CPUs on average, is lost, or within losses. */
+/* True if most of the time of CPU, or of all CPUs on average, is lost or within losses. */
 static bool lacks_place(const struct coverage *coverage, struct source_coverage *source,
                         int32_t cpu, bool of_threads)
 {
@@ -682,7 +683,7 @@ static bool lacks_place(const struct coverage *coverage, struct source_coverage 
     return in_losses > limit || (double)place_lost(coverage, source, cpu, of_threads) > limit;
 }
 
-/* The same as in coverage_lacks_cpu(), of CPU alone if it is known. */
+/* As coverage_lacks_cpu(); only for CPU if it is known. */
 static bool lacks_cpu(const struct coverage *coverage, const struct origin *origin, int32_t cpu,
                       bool of_threads)
 {

@@ -22,7 +22,7 @@ static unsigned find(const struct source_ends *ends, const struct origin *origin
     return i;
 }
 
-/* NULL: memory is out. */
+/* NULL if out of memory. */
 static _cold_ struct source_end *find_or_add(struct source_ends *ends, const struct origin *origin)
 {
     unsigned i = find(ends, origin);
@@ -81,7 +81,7 @@ int source_ends_note(struct source_ends *ends, const struct origin *origin, int6
     return 0;
 }
 
-/* The end of the data of the source I. */
+/* The end of the data of source I. */
 static struct source_end end_of(const struct source_ends *ends, unsigned i)
 {
     struct source_end end = ends->items[i];
@@ -99,7 +99,7 @@ struct source_end source_ends_find(const struct source_ends *ends, const struct 
                        : (struct source_end){.origin = origin, .time = TIME_UNKNOWN};
 }
 
-/* Whether ORIGIN may have an event of STEP after TIME. */
+/* True if ORIGIN may have an event of STEP after TIME. */
 static bool may_have(const struct origin *origin, const struct span_step *step, int64_t time)
 {
     return (step->layers == 0 || step->layers >> origin->layer & 1) &&

@@ -7,14 +7,14 @@
 #include "base/macro.h"
 #include "base/ticks.h"
 
-/* Of a device that had as many requests without it, they have none. */
+/* If so many requests of a device have no block_bio_queue, requests of this device never have one. */
 #define WITHOUT_MAX 64u
 #define DEVICES_MAX 4096u
 
 struct io_begins_source {
     const struct origin *origin;
     int64_t missing_until;
-    unsigned n_begun; /* losses that have begun, and not ended */
+    unsigned n_begun; /* losses that have begun and not ended */
 };
 
 struct io_begins_device {
@@ -23,7 +23,7 @@ struct io_begins_device {
     unsigned kind;
     bool has_begins;
     unsigned n_without;
-    int64_t longest; /* that one was queued */
+    int64_t longest; /* longest time that a request was queued */
 };
 
 void io_begins_done(struct io_begins *begins)
@@ -33,7 +33,7 @@ void io_begins_done(struct io_begins *begins)
     *begins = (struct io_begins){0};
 }
 
-/* NULL: memory is out. */
+/* NULL if out of memory. */
 static struct io_begins_source *get_source(struct io_begins *begins, const struct origin *origin,
                                            int64_t time)
 {
@@ -64,7 +64,7 @@ static struct io_begins_device *find_device(const struct io_begins *begins,
     return NULL;
 }
 
-/* NULL: memory is out, or there are too many. */
+/* NULL if out of memory, or if there are too many. */
 static struct io_begins_device *get_device(struct io_begins *begins, const struct origin *origin,
                                            uint64_t device, unsigned kind)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a request is called, when it began and ended. */
+/* Names of requests, and their begins and ends. */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "base/ticks.h"
 
-/* How long after the completion of a request the VMM may notify the guest of it. */
+/* How long after the completion of a request the VMM may notify the guest. */
 #define NOTIFY_MAX_MS 10
 #define PLACES_MAX 4096u
 
@@ -190,7 +190,7 @@ static void set_own_error(struct io_request *request, const struct io_slot *slot
     }
 }
 
-/* What the partner of a guest's request knows of it. */
+/* Adds to a guest's request what its partner knows of it. */
 static void add_partner(struct io_request *request, const struct io_slot *slot,
                         const struct io_slot *partner)
 {
@@ -207,8 +207,8 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
         request->at[IO_KICKED] = TIME_UNKNOWN;
 }
 
-/* Whether SLOT, the part of a VMM of a request that was over at END, may have more points, which are missing. Else the VMM has no
- * events of them. */
+/* True if SLOT, a VMM's part of a request that was over at END, may have further points, which are missing. Otherwise
+ * the VMM has no events of them. */
 static bool may_have_more(const struct io_tracker *tracker, const struct io_slot *slot, int64_t end)
 {
     const struct origin *vmm = slot->request.origin;
@@ -221,7 +221,7 @@ static bool may_have_more(const struct io_tracker *tracker, const struct io_slot
            io_begins_in_loss(&tracker->begins, vmm);
 }
 
-/* The begin of request N is not known. What a VMM has of it is its own. */
+/* The begin of request N is unknown. A VMM's part of it becomes a request of its own. */
 static int drop_without_begin(struct io_tracker *tracker, uint32_t n)
 {
     uint32_t partner = tracker->slots[n].partner;
@@ -295,7 +295,7 @@ static int64_t to_ticks(const struct io_tracker *tracker, int64_t ns)
     return tracker->ticks_per_ms * ns / 1000000;
 }
 
-/* How long after its end a request may have a partner still. */
+/* How long after its end a request may still get a partner. */
 static int64_t join_margin(const struct io_tracker *tracker)
 {
     return to_ticks(tracker, (int64_t)tracker->guest_error + tracker->vmm_error);

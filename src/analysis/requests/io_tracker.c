@@ -10,7 +10,7 @@
 #include "event/value.h"
 #include "event/vmm_event.h"
 
-/* A flush has none, or one or another by the kernel's version. */
+/* A flush has no sector, or a sector that depends on the kernel's version. */
 #define FLUSH_SECTOR UINT64_MAX
 
 enum io_event {
@@ -34,8 +34,8 @@ enum io_event {
 #define EVENT_FIELDS 4
 
 static const struct {
-    const char *group; /* of a kernel's; NULL: of QEMU */
-    const char *name;  /* "A|B": as versions call it */
+    const char *group; /* in a kernel; NULL for QEMU's events */
+    const char *name;  /* "A|B": names in different versions */
     enum io_event event;
     int point; /* -1: none */
     const char *fields[EVENT_FIELDS];
@@ -100,7 +100,7 @@ static bool is_bio(const struct io_bio *bio, const struct origin *origin, uint64
     return bio->origin == origin && bio->device == device && bio->sector == sector;
 }
 
-/* Where what was queued for SECTOR is; otherwise a free place, or that of the oldest in its set. */
+/* The entry for what was queued for SECTOR; otherwise a free entry, or the oldest in its set. */
 static struct io_bio *place_of_bio(struct io_tracker *tracker, const struct origin *origin,
                                    uint64_t device, uint64_t sector)
 {
@@ -144,7 +144,7 @@ static void get_origin(const struct io_tracker *tracker, struct io_slot *slot,
     io_note_error(slot, item->error_ns, item->clock_part);
 }
 
-/* Counts a request of which ITEM is all that is known. */
+/* Counts a request of which only ITEM is known. */
 static void count_fate_at(struct io_tracker *tracker, const struct item *item, enum io_point point,
                           enum span_fate fate)
 {
@@ -156,8 +156,8 @@ static void count_fate_at(struct io_tracker *tracker, const struct item *item, e
     io_count_fate(tracker, &request, fate);
 }
 
-/* A new slot of ITEM, POINT of a request, in place of N (0: there is none), which began again before it ended. 0: too many
- * are open. */
+/* Makes a slot for ITEM, POINT of a request. It replaces slot N (0: none), which began again before it ended. 0 if too
+ * many are open. */
 static uint32_t renew_slot(struct io_tracker *tracker, uint32_t n, const struct item *item,
                            enum io_point point)
 {
@@ -219,8 +219,8 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
                : r;
 }
 
-/* What becomes of a request that ITEM completes. If a CPU has no data at that time, the request may have ended on it, and ITEM may
- * complete a later request with the same key. */
+/* The fate of a request that ITEM completes. If a CPU has no data at that time, the request may have ended on it, and
+ * ITEM may complete a later request with the same key. */
 static enum span_fate find_fate(const struct io_tracker *tracker, const struct item *item)
 {
     if (item->origin->complete_from != 0 && item->time < item->origin->complete_from)
@@ -328,7 +328,7 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     return io_join(tracker, n);
 }
 
-/* The bytes of the request are among those that the thread reads or writes (R3). */
+/* True if the bytes of the request are among those that the thread reads or writes (R3). */
 static bool is_among(const struct io_tracker *tracker, const struct io_request *request)
 {
     return request->sector <= UINT64_MAX / 512 && request->sector * 512 >= tracker->blk_from &&
@@ -509,7 +509,7 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
     return 0;
 }
 
-/* Requests of the VMM ORIGIN that are over may have been notified of in a loss. */
+/* The guest may have been notified, in a loss, of requests of the VMM ORIGIN that are over. */
 static int drop_unnotified(struct io_tracker *tracker, const struct origin *origin,
                            enum span_fate fate)
 {
@@ -531,7 +531,7 @@ static int drop_unnotified(struct io_tracker *tracker, const struct origin *orig
     return r;
 }
 
-/* What was open in ORIGIN may have ended there. */
+/* Open requests of ORIGIN may have ended there. */
 static int drop_all(struct io_tracker *tracker, const struct origin *origin, enum span_fate fate)
 {
     for (uint32_t i = 1; i < tracker->n_slots; i++)
@@ -582,7 +582,7 @@ static bool has_fields(const struct event_class *class, const char *const *names
     return true;
 }
 
-/* Whether NAME is one of LIKE, "A|B", or that and "_…", as versions rename events. */
+/* True if NAME is one of LIKE ("A|B"), or one of them with "_…" appended, because versions rename events. */
 static bool is_like(const char *name, const char *like)
 {
     for (;; like++) {

@@ -11,10 +11,10 @@
 struct join_entry {
     struct join_request request;
     uint64_t id;
-    int64_t until; /* when it is over for certain, ns; INT64_MAX: it is open */
+    int64_t until; /* when it is certainly over, in ns; INT64_MAX: it is open */
     uint32_t hash;
-    uint32_t next, previous; /* in the bucket; of those that are free */
-    uint32_t ended_after;    /* of those that ended: the ones before and after it */
+    uint32_t next, previous; /* in the bucket, or in the free list */
+    uint32_t ended_after;    /* in the list of those that ended: the neighbours */
     uint32_t ended_before;
     bool is_joined, is_ambiguous;
 };
@@ -105,7 +105,7 @@ static _cold_ int grow(struct joins *joins)
     return 0;
 }
 
-/* Whether ENTRY may be open at EARLIEST, and no word tells it from REQUEST. */
+/* True if ENTRY may be open at EARLIEST, and has the same words as REQUEST. */
 static bool is_alike(const struct join_entry *entry, const struct join_request *request,
                      int64_t earliest)
 {
@@ -116,7 +116,7 @@ static bool is_alike(const struct join_entry *entry, const struct join_request *
            (!vm || !request->vm || vm == request->vm);
 }
 
-/* The one request that REQUEST is; 0: none, or *RET_AMBIGUOUS. */
+/* Returns the only request that is the same as REQUEST. 0 if there is none, or if *RET_AMBIGUOUS. */
 static uint32_t find_partner(const struct joins *joins, const struct join_request *request,
                              uint32_t hash, int64_t earliest, bool *ret_ambiguous)
 {

@@ -8,7 +8,7 @@
 #define PI 3.14159265358979323846
 #define STEPS 512 /* of an integral; even */
 
-/* The integral of cos(x)^POWER from FROM to a right angle, by Simpson's rule. */
+/* Integrates cos(x)^POWER from FROM to a right angle by Simpson's rule. */
 static double integrate(double from, double power)
 {
     double step = (PI / 2 - from) / STEPS, sum = 0;
@@ -22,7 +22,7 @@ static double integrate(double from, double power)
     return sum * step / 3;
 }
 
-/* With t = sqrt(degree) * tan(x), Student's density is one of cos(x)^(degree - 1). */
+/* With t = sqrt(degree) * tan(x), Student's density is proportional to cos(x)^(degree - 1). */
 static double compute_student(double tail, unsigned degree)
 {
     double power = degree - 1.0;

@@ -13,7 +13,7 @@
 #include "event/program.h"
 #include "event/value.h"
 
-/* Stands for "no such key"; a scalar or the hash of a string is equal to it by chance only. */
+/* Means "no such key"; a scalar or the hash of a string equals it only by chance. */
 #define NO_NUMBER UINT64_C(0x6e6f206e756d6265)
 
 static const struct {
@@ -25,7 +25,7 @@ static const struct {
     {"source", GROUP_BY_SOURCE}, {"event", GROUP_BY_EVENT},
 };
 
-/* NULL when memory is out. */
+/* NULL if out of memory. */
 static const char *make_title(const char *name, struct arena *arena)
 {
     char *title = arena_strdup(arena, name);
@@ -142,7 +142,7 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
     }
 }
 
-/* Fields that timers, softirq work and workqueues have for a function of the kernel. */
+/* Handles fields with a function of the kernel, as timers, softirq work and workqueues have. */
 static bool put_function(const struct item *item, const char *field, uint64_t address,
                          struct text *text)
 {

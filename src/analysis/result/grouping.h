@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the events of a row have in common: the keys of `--by KEY[,KEY...]`. Each is a field of the event that begins a
- * span, or one of the words
+/* The keys of `--by KEY[,KEY...]`, which the events of a row share. Each is a field of the event that begins a span, or
+ * one of the words
  *
  *     task pid cpu vcpu vm layer source event
  *
- * An item has a number for each; items are in one group if all their numbers are equal. The first item of a group names
- * it. */
+ * An item has a number for each key. Items are in the same group if all their numbers are equal. The first item of a
+ * group names it. */
 
 #include <stdbool.h>
 
@@ -21,11 +21,11 @@
 
 enum group_key_kind {
     GROUP_BY_FIELD,
-    GROUP_BY_TASK, /* by name, where there is one, else by number */
+    GROUP_BY_TASK, /* by name, otherwise by number */
     GROUP_BY_PID,
     GROUP_BY_CPU,
     GROUP_BY_VCPU,
-    GROUP_BY_VM, /* the virtual machine whose monitor's thread it is */
+    GROUP_BY_VM, /* the virtual machine of the monitor's thread */
     GROUP_BY_LAYER,
     GROUP_BY_SOURCE,
     GROUP_BY_EVENT,
@@ -34,8 +34,8 @@ enum group_key_kind {
 struct group_key {
     enum group_key_kind kind;
     const char *name;  /* as in JSON */
-    const char *title; /* the same in capitals: heading in text */
-    int field;         /* which field of the item that was seen last this is; -1: it has none */
+    const char *title; /* the name in capitals: heading in text */
+    int field;         /* its field in the last item, or -1 */
 };
 
 struct grouping {
@@ -44,30 +44,30 @@ struct grouping {
     struct field_finder finder;
 };
 
-/* Reads TEXT, "irq,task". Strings are in ARENA. -EINVAL with ERROR, -ENOMEM. */
+/* Parses TEXT, "irq,task", into ARENA. -EINVAL with ERROR, -ENOMEM. */
 int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_grouping,
                    struct error *error);
 
-/* Whether an event class of CATALOGUE has each field. -ENOENT with ERROR. */
+/* Checks that for each field some event class of CATALOGUE has it. -ENOENT with ERROR. */
 int grouping_check(const struct grouping *grouping, const struct catalogue *catalogue,
                    struct error *error);
 
-/* The numbers of ITEM's group. All items without a field have the same number for it. */
+/* Gets the numbers of ITEM's group. All items without a field have the same number for it. */
 void grouping_numbers(struct grouping *grouping, const struct item *item, uint64_t *ret_numbers);
 
-/* Puts the name of key I of ITEM; "-": it has none. */
+/* Puts the name of key I of ITEM, or "-". */
 void grouping_put(const struct grouping *grouping, unsigned i, const struct item *item,
                   struct text *text);
 
-/* The same of a field by its name: a scalar's value, or a hash; and what it is called. */
+/* The same for a field by its name: a scalar's value, or a hash; and the field's text. */
 uint64_t grouping_field_number(struct field_finder *finder, const struct item *item,
                                const char *name);
 void grouping_put_field(const struct item *item, const char *name, struct text *text);
 
-/* The value that the name of key I stands for: a CPU, a thread, an integer field. False: there is none. */
+/* Gets the value that key I names: a CPU, a thread, an integer field. False if there is none. */
 bool grouping_value(const struct grouping *grouping, unsigned i, const struct item *item,
                     int64_t *ret_value);
-/* True if groups are of tasks, threads, virtual machines or what has a value of a field, which need not be on all CPUs alike. */
+/* True if groups are of tasks, threads, virtual machines or values of a field, which need not be on all CPUs alike. */
 bool grouping_moves(const struct grouping *grouping);
 /* True if the names of key I are decimal numbers. */
 bool grouping_is_number(const struct grouping *grouping, unsigned i);

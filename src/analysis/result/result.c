@@ -158,7 +158,7 @@ static bool is_of_times(enum result_kind kind)
            kind == RESULT_SHARE;
 }
 
-/* What rows have in COLUMN is unknown. */
+/* Makes COLUMN unknown in all rows. */
 static void forget_column(struct result *result, unsigned column)
 {
     for (unsigned i = 0; i < result->n_rows; i++)
@@ -245,7 +245,7 @@ bool result_is_empty(const struct result *result)
     return !has;
 }
 
-/* *RET: NULL where WHY is. */
+/* *RET is NULL if WHY is. */
 static int copy_sentences(struct result *result, const char *const *why, const char *const **ret)
 {
     const char **copies;
@@ -387,7 +387,7 @@ static uint64_t hash_keys(const struct result *result, const struct result_row *
     return hash;
 }
 
-/* 1: rows of several sources have the same keys; 0, -ENOMEM. Rows of one source do not. */
+/* Returns 1 if rows of several sources have the same keys; 0; -ENOMEM. Rows of one source never have. */
 static int has_same_keys(const struct result *result)
 {
     struct map rows = {0};
@@ -407,8 +407,8 @@ static int has_same_keys(const struct result *result)
     return r;
 }
 
-/* The key of which each source has values of its own, if rows add up several sources by it; "": they do by other keys; NULL: they
- * do not. */
+/* If rows add up several sources: the key for which each source has values of its own, or "" for other keys. NULL if
+ * they do not. */
 static const char *find_added_up(const struct result *result)
 {
     const char *found = "";

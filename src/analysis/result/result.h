@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What an analysis found, in memory, independent of how it is printed: rows of values with keys, what is not in the
- * rows and why, what was lost, and the longest spans. Each analysis makes one (analysis/analysis.h); report/print_result.h
- * prints it as text, JSON (strata-analysis(7)) or CSV; another module may compare two.
+/* The result of an analysis in memory, independent of its printed form: rows of values with keys, what is not in the
+ * rows and why, what was lost, and the longest spans. Each analysis makes one (analysis/analysis.h).
+ * report/print_result.h prints it as text, JSON (strata-analysis(7)) or CSV, and analysis/diff.h compares two.
  *
- * Times and durations are ticks of `clock`. Where clock.hz is 0, its rate is unknown, and they are printed as ticks.
+ * Times and durations are ticks of `clock`. If clock.hz is 0, its rate is unknown, and they are printed as ticks.
  *
  * How a result is made, in this order:
  *     result_init()
@@ -13,8 +13,8 @@
  *     result_add_row(), result_set_...()           keys and values of each row
  *     result_add_slow(), result_add_note()...
  *     result_sort()
- * Strings are copied unless a comment says that they are borrowed. After an -ENOMEM only result_done() is allowed.
- * Not thread-safe. */
+ * Strings are copied unless a comment says that they are borrowed. After an -ENOMEM only result_done() is allowed. Not
+ * thread-safe. */
 
 #include "analysis/batches.h"
 #include "analysis/coverage/coverage.h"
@@ -27,12 +27,12 @@
 #define RESULT_COLUMNS 40
 #define RESULT_IN_ORDER UINT32_MAX
 
-/* What the numbers of a column are. */
+/* What the numbers of a column mean. */
 enum result_kind {
     RESULT_COUNT,    /* int64_t: how many */
     RESULT_DURATION, /* int64_t: ticks, may be negative */
     RESULT_TIME,     /* int64_t: a point in time, in ticks */
-    RESULT_ERROR,    /* int64_t: nanoseconds by which durations of the row may be wrong at most */
+    RESULT_ERROR,    /* int64_t: largest error of the row's durations in nanoseconds */
     RESULT_RATE,     /* double: per second */
     RESULT_SHARE,    /* double: 0 to 1 */
     RESULT_TEXT,     /* const char * */
@@ -51,7 +51,7 @@ struct result_column {
 struct result_key {
     const char *name;  /* "reason": in JSON and CSV */
     const char *title; /* heading in text */
-    bool is_number;    /* the text of this key is a decimal number in all rows: a number in JSON */
+    bool is_number;    /* in all rows the text is a decimal number: a number in JSON */
 };
 
 union result_value {
@@ -71,33 +71,34 @@ struct result_row {
     int64_t
         numbers[RESULT_KEYS]; /* the value that the text names, if `has_number` has bit 1 << key */
     unsigned has_number;
-    uint64_t has_value;         /* bit 1 << column: the value is known */
-    uint64_t is_unknown;        /* the same: there is a value, and the trace does not tell it */
-    union result_value *values; /* by column */
-    const struct histogram *durations; /* borrowed from the analysis; NULL: none */
-    /* result_row_period() has them all. NULL: rows are not over time. */
+    uint64_t has_value;  /* bit 1 << column: the value is known */
+    uint64_t is_unknown; /* bit 1 << column: there is a value, but the trace does not tell it */
+    union result_value *values;        /* by column */
+    const struct histogram *durations; /* borrowed from the analysis; may be NULL */
+    /* Use result_row_period(). NULL: rows are not over time. */
     const struct result_period *periods;
-    unsigned first_period, n_periods; /* of `periods`: nothing was in the others */
-    /* Of the durations, and of the intervals between spans; borrowed from the analysis; NULL: none. */
+    unsigned first_period, n_periods; /* of `periods`; other periods are empty */
+    /* Of the durations, and of the intervals between spans; borrowed from the analysis; may be NULL. */
     const struct batches *batches, *intervals;
-    /* Of durations: what its sources lost, as a share of the time that they were recorded; of several, the most. */
+    /* For durations: the lost share of its sources' recorded time; for several sources, the largest. */
     double lost_share;
     bool
-        lacks_cpu; /* most of the time of a CPU of theirs is lost: its rate is that of the others */
-    const struct origin *origin; /* the source of its first span; NULL: of several, or not known */
-    bool adds_up;                /* spans that began in several sources */
-    bool is_own;                 /* of a thread of Strata's own */
-    /* Of its waits for a CPU, the part during which others of them ran, and during which it is not known what ran; 0: not
+        lacks_cpu; /* most of the time of one of its CPUs is lost, so its rate is the other CPUs' */
+    /* Source of its first span; NULL if there are several, or if unknown. */
+    const struct origin *origin;
+    bool adds_up; /* its spans began in several sources */
+    bool is_own;  /* it is a thread of Strata's own */
+    /* The part of its waits for a CPU in which Strata's other threads ran, and in which it is unknown what ran; 0: not
      * looked for. */
     double own_part, own_unknown;
     bool is_whole; /* other rows are its parts: --folded counts `rest` instead of its sum */
-    int64_t rest;  /* ticks of its sum that are in no part */
-    /* The part that has most of its longest span, and its share of it; borrowed; NULL: not known. */
+    int64_t rest;  /* ticks of its sum in no part */
+    /* The largest part of its longest span, and its share; borrowed; NULL if unknown. */
     const char *longest_part;
     double longest_share;
 };
 
-/* Of period number I, which is below result->n_periods, of a row over time. */
+/* Returns period I, below result->n_periods, of a row over time. */
 static inline const struct result_period *result_row_period(const struct result_row *row,
                                                             unsigned i)
 {
@@ -109,32 +110,32 @@ static inline const struct result_period *result_row_period(const struct result_
 /* A part of one of the longest spans. */
 struct result_stage {
     const char *name;
-    const char *layer; /* NULL: it is not of one layer */
+    const char *layer; /* NULL if it has no single layer */
     int64_t begin, end;
-    uint32_t
-        error_ns; /* of how long it took, at the most; 0: its ends are on one clock, or it is not known */
-    const char *const *why; /* sentences, longest time first; ended by NULL; NULL: none */
+    /* Largest error of its duration; 0 if both ends are on one clock, or if unknown. */
+    uint32_t error_ns;
+    const char *const *why; /* sentences, longest time first, terminated by NULL; may be NULL */
 };
 
 /* One of the longest spans. */
 struct result_slow {
     int64_t begin, end;
-    bool
-        is_open; /* it, and the last of its stages, has not ended: `end`: until when that is known */
+    /* It has not ended, and the last of its stages has not; it was open at least until `end`. */
+    bool is_open;
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
     const struct origin *origin;  /* of its begin; borrowed */
-    const struct result_row *row; /* NULL: it is in several; `name` says what it is */
+    const struct result_row *row; /* NULL if it is in several rows; `name` says what it is */
     const char *name;
     const struct result_stage *stages;
     unsigned n_stages;
-    const char *const *why; /* of the whole span; as in struct result_stage */
+    const char *const *why; /* for the whole span; as in struct result_stage */
 };
 
-/* Events that cannot follow from the ones before (strata-analysis(7)). */
+/* Events that cannot follow from previous events (strata-analysis(7)). */
 struct result_contradictions {
     uint64_t n;
-    uint64_t n_checked; /* events of the kind that were compared; 0: none, and nothing is printed */
+    uint64_t n_checked; /* events of the kind that were compared; with 0, nothing is printed */
     struct {
         int32_t cpu;
         uint64_t n;
@@ -142,9 +143,9 @@ struct result_contradictions {
     unsigned n_cpus;
 };
 
-/* Waits for a CPU, and during how much of them Strata's own threads ran there (event/own_threads.h). Ticks. */
+/* Waits for a CPU, and how much of them Strata's own threads ran there (event/own_threads.h), in ticks. */
 struct result_recorder {
-    int64_t waited; /* all; 0: nothing is said */
+    int64_t waited; /* all waits; with 0, nothing is stated */
     int64_t own, unknown;
 };
 
@@ -159,12 +160,13 @@ struct result {
     unsigned n_columns;
     struct result_row **rows;
     unsigned n_rows, rows_room;
-    uint64_t unpaired[SPAN_FATES]; /* spans, and ends, that are in no row, by why */
-    bool rates_are_least; /* of a row: spans of it may be missing in the time that it divides by */
-    bool ends_before;     /* reading ended before the trace, after the times of a selection */
+    uint64_t unpaired[SPAN_FATES]; /* spans, and ends, that are in no row, by reason */
+    /* Rates of rows are lower bounds: spans may be missing in the time that they divide by. */
+    bool rates_are_least;
+    bool ends_before; /* reading ended before the trace, after the times of a selection */
     struct result_contradictions contradictions;
     struct result_recorder recorder;
-    struct result_slow *slowest; /* longest first, and after them those that are open */
+    struct result_slow *slowest; /* longest first, then open spans */
     unsigned n_slowest, slowest_room;
     const char **notes; /* sentences about the result: what is missing, and how to record it */
     unsigned n_notes;
@@ -175,31 +177,31 @@ struct result {
     int error;             /* -ENOMEM: a column is missing */
 };
 
-/* COVERAGE outlives RESULT, and so does the analysis that makes it. */
+/* COVERAGE and the analysis that makes RESULT outlive it. */
 void result_init(struct result *result, const char *analysis, const struct clock *clock,
                  const struct coverage *coverage);
 void result_done(struct result *result);
 
-/* The number of the new key, or column, for the functions below. Strings are borrowed. */
+/* Return the number of the new key or column, for the functions below. Strings are borrowed. */
 unsigned result_add_key(struct result *result, const char *name, const char *title, bool is_number);
 unsigned result_add_column(struct result *result, const char *name, const char *title,
                            enum result_kind kind);
 /* The number of a column, or -1. */
 int result_find_column(const struct result *result, const char *name);
-/* The same of a column as a user writes it: its name, or the title that only it has, in either case. */
+/* The same for a column as a user writes it: its name or its title, if only it has that, ignoring case. */
 int result_match_column(const struct result *result, const char *text);
 
-/* A row whose keys are all "-" and which has no values. NULL when memory is out. */
+/* Adds a row whose keys are all "-" and which has no values. NULL if out of memory. */
 struct result_row *result_add_row(struct result *result);
 /* 0, -ENOMEM. */
 int result_set_key(struct result *result, struct result_row *row, unsigned key, const char *text);
 void result_set_key_number(struct result_row *row, unsigned key, int64_t number);
 void result_set_number(struct result_row *row, unsigned column, int64_t number);
-/* Not finite: there is no value. */
+/* Sets no value if REAL is not finite. */
 void result_set_real(struct result_row *row, unsigned column, double real);
-/* The part PART of a whole of which UNKNOWN is in no part: unknown if all of it that is known is 0. */
+/* Sets PART of a whole. UNKNOWN is in no part of the whole. If PART is 0 and UNKNOWN is not, the value is unknown. */
 void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown);
-/* The value of COLUMN, if it has one, is taken away. */
+/* Makes the value of COLUMN unknown. */
 void result_set_unknown(struct result_row *row, unsigned column);
 static inline bool result_is_unknown(const struct result_row *row, unsigned column)
 {
@@ -209,32 +211,33 @@ static inline bool result_has(const struct result_row *row, unsigned column)
 {
     return row->has_value >> column & 1;
 }
-/* The number of a column as a double, durations and times in ns (ticks where the rate is unknown). NAN: unknown, or a
- * text. */
+/* The number of a column as a double; durations and times in ns, or in ticks if the rate is unknown. NAN if it is
+ * unknown, or a text. */
 double result_number(const struct result *result, const struct result_row *row, unsigned column);
-/* True if the columns that are shown have no number but 0 and no unknown one, and there are no slowest spans. */
+/* True if all shown columns have only 0 and no unknown values, and there are no slowest spans. */
 bool result_is_empty(const struct result *result);
 
-/* SLOW, its stages and sentences are copied. 0, -ENOMEM. */
+/* Copies SLOW, its stages and sentences. 0, -ENOMEM. */
 int result_add_slow(struct result *result, const struct result_slow *slow);
 /* 0, -ENOMEM. */
 int result_add_note(struct result *result, const char *format, ...) _printf_(2, 3);
 
-/* The seconds that the events of ORIGIN cover: what rates divide by. 0: unknown. */
+/* The covered seconds for events of ORIGIN, by which rates divide. 0 if unknown. */
 double result_covered_seconds(const struct result *result, const struct origin *origin);
 
-/* Makes the clock errors of RESULT unknown, where there are some: the trace shows that the clocks are wrong by more than was
- * stated. */
+/* Makes all clock errors of RESULT unknown, because the trace shows that the clocks' errors are larger than stated. */
 void result_refute_errors(struct result *result);
 
-/* Makes all durations, and what follows from them, unknown, if the clock has no times (clock_is_order()), and notes it. -ENOMEM. */
+/* If the clock has no times (clock_is_order()), makes all durations and values derived from them unknown, and notes it.
+ * -ENOMEM. */
 int result_forget_times(struct result *result);
 
-/* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the
- * slowest, the longest first, those that have not ended after the others. */
+/* Sorts rows by COLUMN, the largest first, and equal rows by their keys; RESULT_IN_ORDER keeps the order. Sorts the
+ * slowest, the longest first, open ones last. */
 void result_sort(struct result *result, unsigned column);
 
-/* After the last row. Where rows of several sources have the same keys, all get one more, "source". 0, -ENOMEM. */
+/* Call after the last row. If rows of several sources have the same keys, adds a key "source" to all rows. 0,
+ * -ENOMEM. */
 int result_add_source_key(struct result *result);
-/* A note says where rows add up several sources. 0, -ENOMEM. */
+/* Adds a note if rows add up several sources. 0, -ENOMEM. */
 int result_note_sources(struct result *result);

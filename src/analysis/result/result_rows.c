@@ -52,7 +52,7 @@ void result_add_duration_columns(struct result *result, const struct percentiles
     *ret_columns = columns;
 }
 
-/* Durations below 0 count as 0 in histograms. */
+/* Negative durations count as 0 in histograms. */
 static int64_t quantile(const struct histogram *durations, unsigned permille, int64_t min)
 {
     int64_t v = wide_clamp(wide_of_u64(histogram_quantile(durations, permille)));
@@ -60,7 +60,7 @@ static int64_t quantile(const struct histogram *durations, unsigned permille, in
     return min < 0 ? v : MAX(v, min);
 }
 
-/* What rates and shares of ROW divide by: the time that its sources cover, in ticks. */
+/* The ticks by which rates and shares of ROW divide: the covered time of its sources. */
 static int64_t get_covered(const struct coverage *coverage, const struct row *row)
 {
     if (row->has_more_sources)
@@ -69,7 +69,7 @@ static int64_t get_covered(const struct coverage *coverage, const struct row *ro
                               : coverage_covered(coverage, row->origin);
 }
 
-/* Whether rates of ROW divide by a time in which spans of it may be missing. */
+/* True if rates of ROW divide by a time in which spans of it may be missing. */
 static bool is_least(const struct coverage *coverage, const struct row *row, int64_t covered)
 {
     struct coverage_pair alike[COVERAGE_PAIRS_MAX];
@@ -83,7 +83,7 @@ static bool is_least(const struct coverage *coverage, const struct row *row, int
     return coverage_covered_pairs(coverage, alike, row->n_sources) < covered;
 }
 
-/* What the sources of ROW lost, as a share of the time that they were recorded. */
+/* The lost share of the recorded time of ROW's sources. */
 static double get_lost_share(const struct coverage *coverage, const struct row *row)
 {
     double most = 0;
@@ -321,7 +321,7 @@ int analysis_period_error(struct sink *sink)
                      "the trace has more than %d periods; give a longer --every", ROW_PERIODS_MAX);
 }
 
-/* The stages of a span with more than two steps. One that is open waits for the next step that cannot be missing. */
+/* Makes the stages of a span with more than two steps. An open span waits for the next step that is not optional. */
 static unsigned make_stages(const struct slow_span *slow, struct result_stage *stages)
 {
     const struct span_rule *rule = slow->kind;

@@ -149,7 +149,7 @@ static struct row *add(struct rows *rows, const uint64_t *numbers, const char *c
     return row;
 }
 
-/* The row of those that have none; the last one. */
+/* The row of all groups beyond the limit, which is the last one. */
 static struct row *get_others(struct rows *rows)
 {
     static const char *const others[ROW_KEYS] = {"(others)", "", "", "", "", ""};
@@ -175,7 +175,7 @@ _cold_ void row_add_source(struct row *row, const struct coverage_pair *pair)
         row->has_more_sources = true;
 }
 
-/* Room for period NUMBER. */
+/* Makes room for period NUMBER. */
 static _cold_ int more_periods(struct row *row, unsigned number)
 {
     unsigned n = row->n_periods;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Keys of struct spans: an event's place and the values by which begin and end belong together (P3 in
+/* Keys of struct spans: an event's place, and the values that must be equal for begin and end (P3 in
  * analysis/spans/spans.h). */
 
 #include "analysis/spans/span_steps.h"
@@ -16,7 +16,7 @@ struct key {
     uint64_t keys[SPAN_KEYS];
 };
 
-/* A key's hash: of what it begins with, mixed with the values by which it is found, folded. */
+/* A hash of a key's fixed members. It is mixed with the values by which the key is found, and folded. */
 static inline uint64_t start_hash(const struct key *key)
 {
     return hash_mix((uint64_t)key->name << 32 | key->source, key->place);
@@ -27,7 +27,7 @@ static inline uint32_t fold_hash(uint64_t hash)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The hash of KEY, of which all but that is set, and which has N_FOUND_BY keys. */
+/* The hash of KEY, whose other members are set. N_FOUND_BY of its keys are in the hash. */
 static inline uint32_t hash_key(const struct key *key, unsigned n_found_by)
 {
     uint64_t hash = start_hash(key);
@@ -37,7 +37,7 @@ static inline uint32_t hash_key(const struct key *key, unsigned n_found_by)
     return fold_hash(hash);
 }
 
-/* False: ITEM has no such key, or is at no such place. SHAPE: of the rule. */
+/* Makes the key. False if ITEM lacks one of the values, or the place. SHAPE is the rule's. */
 static inline __attribute__((always_inline)) bool make_key(const struct spans *spans,
                                                            const struct step_use *use,
                                                            const struct item *item, uint32_t source,

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "event/kernel_event.h"
 
-/* kernel_event_star() of an event that programs call GROUP:EVENT: the whole is its name. */
+/* As kernel_event_star(), for an event that programs call GROUP:EVENT, where the whole is its name. */
 static const char *find_in_name(const struct span_step *step, const struct event_class *class,
                                 size_t *ret_len)
 {
@@ -50,7 +50,7 @@ int span_key_field(const struct span_key *key, const struct event_class *class)
     return i;
 }
 
-/* Whether no source has events of both steps. */
+/* True if no source has events of both steps. */
 static bool is_elsewhere(const struct span_step *first, const struct span_step *step,
                          const struct catalogue *catalogue)
 {
@@ -86,7 +86,7 @@ unsigned span_rule_crossings(const struct span_rule *rule, const struct catalogu
     return crossings;
 }
 
-/* An event that STEP means but for its group, which may be a rule's name without a blank after the colon. */
+/* Finds an event that matches STEP except for its group, which may be a rule's name without a blank after the colon. */
 static const struct event_class *find_in_other_group(const struct span_step *step,
                                                      const struct catalogue *catalogue)
 {

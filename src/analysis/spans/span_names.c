@@ -10,10 +10,11 @@
 
 #define ADDRESSES_MAX 2
 
-/* The first one by which a class has a partner counts. */
+/* The first pair with a partner for the class counts. */
 static const struct {
     const char *begin, *end;
-    /* What a kernel is done with is something that it waits for, as a request to a disk: that ends in an interrupt. */
+    /* A kernel's X_done and so on end something that it waits for, such as a disk request, which ends in an
+     * interrupt. */
     bool ends_elsewhere;
 } names[] = {
     {"*_begin", "*_end", false},  {"*_enter", "*_exit", false},   {"*_enter", "*_return", false},
@@ -21,14 +22,14 @@ static const struct {
     {"*_start", "*_done", true},  {"*_start", "*_finish", true},  {"*_start", "*_complete", true},
 };
 
-/* Whether events of LIKE's layer may be paired by names[I]. */
+/* True if events of LIKE's layer may be paired by names[I]. */
 static bool is_usable(unsigned i, const struct event_class *like)
 {
     return !names[i].ends_elsewhere ||
            (like->origin->layer != LAYER_GUEST && like->origin->layer != LAYER_HOST);
 }
 
-/* The class called NAME of the layer and the group of LIKE. */
+/* Finds the class called NAME in the layer and group of LIKE. */
 static const struct event_class *find_class(const struct catalogue *catalogue,
                                             const struct event_class *like, const char *name)
 {
@@ -42,7 +43,7 @@ static const struct event_class *find_class(const struct catalogue *catalogue,
     return NULL;
 }
 
-/* How many addresses with the same names BEGIN and END have before their other fields. */
+/* The number of leading fields of BEGIN and END that are addresses with the same names. */
 static unsigned count_addresses(const struct event_class *begin, const struct event_class *end)
 {
     unsigned n = 0;
@@ -64,7 +65,7 @@ static void set_step(struct span_step *step, const struct event_class *class, un
         step->keys[i] = (struct span_key){.kind = SPAN_KEY_FIELD, .field = class->fields[i].name};
 }
 
-/* Adds the name of one more class that ends what RULE begins. */
+/* Adds the name of another class that ends what RULE begins. */
 static int add_end(struct span_rule *rule, const struct event_class *end, struct arena *arena)
 {
     size_t len = strlen(rule->steps[1].event);

@@ -47,7 +47,7 @@ static size_t name_length(const char *p)
     return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.-@|");
 }
 
-/* The length of the name at P, where a '-' of "->" is none of it. */
+/* The length of the name at P, without the '-' of "->". */
 static size_t word_length(const char *p)
 {
     size_t len = name_length(p);
@@ -150,7 +150,7 @@ static int parse_keys(struct parser *parser, struct span_step *step, unsigned *r
     return 0;
 }
 
-/* "{CONDITION}", in which a text in quotes may have braces. */
+/* Parses "{CONDITION}", in which quoted text may contain braces. */
 static int parse_condition(struct parser *parser, struct span_step *step)
 {
     struct error why = {0};
@@ -213,7 +213,7 @@ static int parse_step(struct parser *parser, struct span_step *ret_step, unsigne
     return 0;
 }
 
-/* A word of NAMES, which end by NULL. */
+/* Parses a word of NAMES, which are terminated by NULL. */
 static int parse_choice(struct parser *parser, const char *const *names, const char *should,
                         unsigned *ret)
 {
@@ -263,7 +263,7 @@ static int parse_options(struct parser *parser, struct span_rule *rule)
     }
 }
 
-/* "NAME: " at the start: a colon and a blank follow the name. */
+/* Parses "NAME: " at the start. A blank must follow the colon. */
 static int parse_name(struct parser *parser, struct span_rule *rule)
 {
     size_t len;
@@ -278,7 +278,7 @@ static int parse_name(struct parser *parser, struct span_rule *rule)
     return rule->name ? 0 : -ENOMEM;
 }
 
-/* The name of a rule without one: "BEGIN -> END". */
+/* Makes the name of a rule without one: "BEGIN -> END". */
 static int make_name(struct arena *arena, struct span_rule *rule)
 {
     const char *begin = rule->steps[0].event;

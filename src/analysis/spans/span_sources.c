@@ -53,7 +53,7 @@ static struct span_cpu *get_cpu(struct source_losses *source, int32_t cpu)
     return &cpus[cpu];
 }
 
-/* The source of ITEM, and its CPU; NULL: it has none. 0, -ENOMEM. */
+/* Finds the source of ITEM, and its CPU, or NULL if it has none. 0, -ENOMEM. */
 static int find_cpu(struct spans *spans, const struct item *item, struct source_losses **ret_source,
                     struct span_cpu **ret_cpu)
 {

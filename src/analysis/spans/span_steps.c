@@ -55,7 +55,7 @@ uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, s
     return ++spans->n_names;
 }
 
-/* The tracer function_graph measures each call: its events are written before and after that. */
+/* The tracer function_graph measures each call itself: it writes the events before and after measuring. */
 static void find_measured(const struct span_rule *rule, const struct event_class *class,
                           struct step_use *use)
 {

@@ -19,15 +19,15 @@
 
 struct open_span {
     uint32_t hash;
-    uint32_t chain;                      /* the next in the bucket; only of the first of a key */
-    uint32_t same_next, same_prev, last; /* of the same key; the first knows the last */
+    uint32_t chain;                      /* next in the bucket; only for the first span of a key */
+    uint32_t same_next, same_prev, last; /* with the same key; the first knows the last */
     uint32_t older, newer;
     uint32_t sequence;
     uint32_t name;
-    uint32_t source; /* 0: of several */
+    uint32_t source; /* 0: several sources */
     uint32_t error_ns;
     uint16_t rule;
-    uint8_t step; /* that was seen last */
+    uint8_t step; /* last step that was seen */
     bool counted; /* spans->selects selects it */
     bool early;   /* it is an end */
     uint8_t clock_part;
@@ -37,7 +37,7 @@ struct open_span {
     const struct origin *origin;
     int32_t cpu, pid, vcpu;
     uint64_t tag;
-    int64_t at[]; /* of each step */
+    int64_t at[]; /* for each step */
 };
 
 const char *span_fate_name(enum span_fate fate)
@@ -65,7 +65,7 @@ static inline struct open_span *get_open(const struct spans *spans, uint32_t n)
     return (struct open_span *)(void *)(spans->open + n * spans->open_size);
 }
 
-/* Whether SOURCE lost events, where SPAN may have an end, since that began. */
+/* True if SOURCE lost events, where SPAN may have an end, since SPAN began. */
 static inline bool lost_since(const struct spans *spans, const struct open_span *span,
                               const struct source_losses *source)
 {
@@ -77,8 +77,8 @@ static inline bool lost_since(const struct spans *spans, const struct open_span 
            ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu].lost > span->sequence);
 }
 
-/* Whether the thread or vCPU of SPAN, which has an event on CPU now, has not left that CPU since SPAN began there. What other CPUs
- * lost is of others, then. */
+/* True if the thread or vCPU of SPAN, which has an event on CPU now, has not left this CPU since SPAN began there. Then
+ * losses of other CPUs are about others. */
 static _cold_ bool has_stayed(const struct spans *spans, const struct open_span *span,
                               const struct source_losses *source, int32_t cpu)
 {
@@ -101,7 +101,7 @@ bool spans_stayed(struct spans *spans, const struct span *span, const struct ite
     return source && source->has_switches;
 }
 
-/* Whether the CPU of SPAN has run other threads since that began, of which SOURCE has no events. */
+/* True if the CPU of SPAN has run other threads since SPAN began, whose events SOURCE does not have. */
 static _cold_ bool was_hidden(const struct spans *spans, const struct open_span *span,
                               const struct source_losses *source)
 {
@@ -109,7 +109,7 @@ static _cold_ bool was_hidden(const struct spans *spans, const struct open_span 
            source->cpus[span->cpu].switched > span->at[0];
 }
 
-/* P2: whether what would have ended SPAN may be among what SOURCE lost. CPU: of the event that goes on with it. */
+/* P2: true if the end of SPAN may be among what SOURCE lost. CPU: of the event that continues SPAN. */
 static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
                                   const struct source_losses *source, int32_t cpu)
 {
@@ -129,7 +129,7 @@ bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct or
     return r->place != SPAN_ON_CPU || cpu < 0 || !span_loss_has_cpu(loss) || cpu == loss->cpu;
 }
 
-/* Whether the thread of SPAN ended since it began. */
+/* True if the thread of SPAN ended since SPAN began. */
 static bool is_gone(const struct spans *spans, const struct open_span *span)
 {
     if (likely(spans->n_ended_threads == 0) || spans->rules[span->rule]->place != SPAN_ON_THREAD)
@@ -151,7 +151,7 @@ static inline bool has_key(const struct open_span *span, const struct key *key, 
     return true;
 }
 
-/* From PLACE on in the bucket's chain, the place of the first span with KEY, or of none. */
+/* In the bucket's chain from PLACE on, returns the place of the first span with KEY, or of none. */
 static inline uint32_t *find_from(struct spans *spans, uint32_t *place, const struct key *key,
                                   unsigned n_keys)
 {
@@ -178,7 +178,7 @@ static void take_from_ages(struct spans *spans, struct span_ages *ages, struct o
     ages->n--;
 }
 
-/* Takes N, whose key's chain is at PLACE, out of that. */
+/* Removes N from the chain of its key, which is at PLACE. */
 static void take_from_chain(struct spans *spans, uint32_t *place, uint32_t n)
 {
     struct open_span *span = get_open(spans, n);
@@ -203,7 +203,7 @@ static void take_from_chain(struct spans *spans, uint32_t *place, uint32_t n)
     }
 }
 
-/* Puts N into the chain at PLACE, before or after those of the same key. */
+/* Puts N into the chain at PLACE, before or after others with the same key. */
 static inline void put_in_chain(struct spans *spans, uint32_t *place, uint32_t n, bool in_front)
 {
     struct open_span *span = get_open(spans, n);
@@ -231,7 +231,7 @@ static inline void put_in_chain(struct spans *spans, uint32_t *place, uint32_t n
     }
 }
 
-/* Takes N out, whose key's chain is at PLACE. */
+/* Removes N, whose key's chain is at PLACE. */
 static void take_out(struct spans *spans, uint32_t *place, uint32_t n)
 {
     struct open_span *span = get_open(spans, n);
@@ -288,7 +288,8 @@ static inline bool selects(const struct spans *spans, const struct item *item)
     return likely(!spans->selects) || spans->selects(spans->arg, item);
 }
 
-/* Adds a span for KEY, before or after those of the same key. PLACE: what find() returned; NULL: not known. 0: memory is out. */
+/* Adds a span for KEY, before or after others with the same key. PLACE: the result of find(), or NULL if unknown. 0 if
+ * out of memory. */
 static inline __attribute__((always_inline)) uint32_t
 put_in_shape(struct spans *spans, const struct key *key, uint32_t *place,
              const struct step_use *use, const struct item *item, bool early, bool in_front,
@@ -392,7 +393,7 @@ static void end_without_end(struct spans *spans, const struct open_span *open, e
     spans->ops->incomplete(spans->arg, &span, fate);
 }
 
-/* What SPAN is found by. */
+/* The key by which SPAN is found. */
 static struct key key_of(const struct spans *spans, const struct open_span *span)
 {
     struct key key = {
@@ -417,7 +418,7 @@ static inline bool begins_in_front(const struct span_rule *rule)
     return rule->again != SPAN_AGAIN_QUEUE;
 }
 
-/* Gives the keys of open spans their source, whose rule was taken for one across sources until now. */
+/* Adds their source to the keys of open spans, whose rule was assumed to cross sources until now. */
 static _cold_ int narrow(struct spans *spans)
 {
     uint32_t next;
@@ -451,7 +452,7 @@ static _cold_ int narrow(struct spans *spans)
     return 0;
 }
 
-/* Finds out what CLASS is, and which rules do not cross sources because of it. */
+/* Finds what CLASS means, and which rules do not cross sources because of it. */
 static _cold_ int find_steps(struct spans *spans, const struct event_class *class)
 {
     int r = span_steps_find(spans, class);
@@ -459,7 +460,7 @@ static _cold_ int find_steps(struct spans *spans, const struct event_class *clas
     return r == 0 && spans->narrowed ? narrow(spans) : r;
 }
 
-/* Why SPAN has no end, if not by FATE. SOURCE: of where its end would have been. */
+/* Why SPAN has no end, if not by FATE. SOURCE: where its end would have been. */
 static enum span_fate fate_of(const struct spans *spans, const struct open_span *span,
                               const struct source_losses *source, int32_t cpu, enum span_fate fate)
 {
@@ -469,7 +470,7 @@ static enum span_fate fate_of(const struct spans *spans, const struct open_span 
     return is_gone(spans, span) ? SPAN_GONE : fate;
 }
 
-/* Whether a step of RULE after its first may be an event of ORIGIN. */
+/* True if a step of RULE after its first may be an event of ORIGIN. */
 static bool may_go_on_in(const struct span_rule *rule, const struct origin *origin)
 {
     for (unsigned i = 1; i < rule->n_steps; i++)
@@ -478,8 +479,8 @@ static bool may_go_on_in(const struct span_rule *rule, const struct origin *orig
     return false;
 }
 
-/* Why SPAN has no end at the end of the trace. Unlike for fate_of(), no end was seen: of unique keys, too, it may be lost,
- * and so it may be in each source that steps of the rule may be of. */
+/* Why SPAN has no end at the end of the trace. Unlike in fate_of(), no end was seen. So the end may be lost with unique
+ * keys, too, and in each source in which steps of the rule may be. */
 static enum span_fate fate_at_finish(const struct spans *spans, const struct open_span *span)
 {
     bool crosses = spans->rule_keys[span->rule].crossings != 0;
@@ -510,7 +511,7 @@ static enum span_fate fate_at_finish(const struct spans *spans, const struct ope
     return fate == SPAN_OPEN && is_gone(spans, span) ? SPAN_GONE : fate;
 }
 
-/* Whether OPEN, which was found for KEY, has all of it: of a rule of which one is open at a place at a time, it may be
+/* True if OPEN, which was found for KEY, has the whole key. For a rule with one open span per place, it may be
  * another. */
 static inline bool is_same(struct rule_shape shape, const struct open_span *open,
                            const struct step_use *use, const struct key *key)
@@ -523,7 +524,7 @@ static inline bool is_same(struct rule_shape shape, const struct open_span *open
     return open->kind == use->kind;
 }
 
-/* P4: the step at *PLACE, which is not the last, came before the begin of its span, ITEM. */
+/* P4: the step at *PLACE, which is not the last, came before ITEM, the begin of its span. */
 static int begin_late(struct spans *spans, uint32_t *place, const struct step_use *use,
                       const struct item *item, const struct key *key)
 {
@@ -546,7 +547,7 @@ static int begin_late(struct spans *spans, uint32_t *place, const struct step_us
     return 0;
 }
 
-/* P4: the end at *PLACE came before its begin, ITEM. */
+/* P4: the end at *PLACE came before ITEM, its begin. */
 static int complete_early(struct spans *spans, uint32_t *place, const struct step_use *use,
                           const struct item *item)
 {
@@ -646,7 +647,7 @@ static int put_early(struct spans *spans, const struct step_use *use, const stru
     return 0;
 }
 
-/* Whether a step that is ITEM may be of OPEN, by its source. */
+/* True if the step ITEM may belong to OPEN, by its source. */
 static inline bool may_be_of(const struct spans *spans, const struct open_span *open,
                              const struct step_use *use, const struct item *item)
 {
@@ -655,7 +656,7 @@ static inline bool may_be_of(const struct spans *spans, const struct open_span *
     return likely(crossings == 0) || crossings >> use->step & 1 || open->origin == item->origin;
 }
 
-/* The end ITEM of SPAN says how long it took: that counts, not when the two events were written. */
+/* The end ITEM of SPAN states how long it took. This counts, not the times of the two events. */
 static _cold_ void set_measured(const struct step_use *use, const struct item *item,
                                 struct span *span)
 {
@@ -679,8 +680,8 @@ static _cold_ void set_measured(const struct step_use *use, const struct item *i
         span->error_ns = MAX(span->error_ns * 10, 10u);
 }
 
-/* ITEM is a step after the first. 1: of a span that was open, or that was given up here, as it may have ended before; 0: of
- * none. */
+/* ITEM is a step after the first. Returns 1 if it belongs to a span that was open, or that was given up here because it
+ * may have ended before; 0 if it belongs to none. */
 static inline __attribute__((always_inline)) int
 go_on(struct spans *spans, const struct step_use *use, const struct item *item,
       const struct key *key, const struct source_losses *source, struct rule_shape shape)
@@ -744,7 +745,7 @@ go_on(struct spans *spans, const struct step_use *use, const struct item *item,
     return r < 0 ? r : 1;
 }
 
-/* Whether ITEM has what USE asks for. */
+/* True if ITEM has what USE needs. */
 static inline __attribute__((always_inline)) bool
 can_use(struct spans *spans, const struct step_use *use, const struct item *item,
         const struct source_losses *source, struct rule_shape shape, struct key *key)
@@ -757,7 +758,7 @@ can_use(struct spans *spans, const struct step_use *use, const struct item *item
     return false;
 }
 
-/* ITEM is one step of one span at most, by the N uses of a rule whose steps it may be. */
+/* ITEM is at most one step of one span, by the N uses of a rule whose steps it may be. */
 static inline __attribute__((always_inline)) int
 put_step(struct spans *spans, const struct step_use *uses, unsigned n, const struct item *item,
          const struct source_losses *source, struct rule_shape shape)
@@ -793,7 +794,7 @@ static int end_thread(struct spans *spans, const struct class_steps *steps, cons
     return likely(pid == PID_UNKNOWN) ? 0 : span_sources_end_thread(spans, item, pid);
 }
 
-/* What ITEM is by USE, and by those of the same rule that follow it. Between the two steps of a rule is none. */
+/* Handles ITEM by USE and by the following uses of the same rule. A rule with two steps has no others in between. */
 static inline __attribute__((always_inline)) int
 put_use_shape(struct spans *spans, const struct step_use *use, const struct item *item,
               const struct source_losses *source, struct rule_shape shape)
@@ -837,7 +838,7 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
     return unlikely(steps->thread_end.may) ? end_thread(spans, steps, item) : 0;
 }
 
-/* Their event has no time. */
+/* Counts events without a time. */
 static _cold_ void count_unkeyed(const struct class_steps *steps)
 {
     for (unsigned i = 0; i < steps->n; i++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What the states of a domain's vCPUs make of it.
+/* Combines the states of a domain's vCPUs.
  *
- * What a vCPU was in may be found later, when its next change says so, and become unknown later, when a loss is delivered: a
- * domain keeps what it was as stretches of time, and gives them at the end, or when they are too many. */
+ * The state of a vCPU may be found later, when its next change states it, and become unknown later, when a loss is
+ * delivered. So a domain keeps its states as stretches of time, and gives them at the end, or when there are too
+ * many. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #define STRETCHES_MIN 64
 #define STRETCHES_MAX (1u << 18)
 
-/* Bits of `has`: some vCPUs. */
+/* Bits of `has`: some vCPUs are in the state. */
 enum { RUN = 1, WAIT = 2, SLEEP = 4 };
 
 static uint8_t bit_of(enum state state)
@@ -43,7 +44,7 @@ static enum state state_of(const struct state_stretch *stretch)
                                                       : (enum state)states[stretch->has];
 }
 
-/* What DOMAIN was last, up to TIME, where an event ended it or not. */
+/* Gives the last state of DOMAIN, up to TIME. SEEN: an event ended it. */
 static void give_last(struct state_source *source, const struct state_domain *domain, int64_t time,
                       bool seen)
 {
@@ -66,7 +67,7 @@ static void give_last(struct state_source *source, const struct state_domain *do
         state_give(source, &interval);
 }
 
-/* Gives the first N stretches, but for the last state of them: those of one state, one after the other, are one interval. */
+/* Gives the first N stretches, except their last state. Consecutive stretches of the same state are one interval. */
 static void give(struct state_source *source, struct state_domain *domain, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -85,7 +86,7 @@ static void give(struct state_source *source, struct state_domain *domain, uint3
     }
 }
 
-/* Half of them at a time. */
+/* Gives half of them at a time. */
 static void give_oldest(struct state_source *source, struct state_domain *domain)
 {
     uint32_t n = domain->n_stretches / 2;
@@ -120,8 +121,8 @@ static int make_room(struct state_source *source, struct state_domain *domain)
     return 0;
 }
 
-/* Makes a stretch begin at TIME: the one with the number that is returned, or the first one where it is earlier. -ENOMEM: the
- * error is set. */
+/* Makes a stretch begin at TIME. Returns its number, or the first stretch if that is later. -ENOMEM with the error
+ * set. */
 static int64_t split(struct state_source *source, struct state_domain *domain, int64_t time)
 {
     struct state_stretch *stretches;
@@ -168,7 +169,7 @@ static struct state_domain *get_domain(struct state_source *source, int32_t id)
     return more;
 }
 
-/* A vCPU that was not met before: what it was is unknown since the beginning. */
+/* Adds a vCPU that was not met before. Its state is unknown since the beginning. */
 static void add_vcpu(struct state_domain *domain)
 {
     for (uint32_t i = 0; i < domain->n_stretches; i++)
@@ -176,7 +177,7 @@ static void add_vcpu(struct state_domain *domain)
     domain->n[STATE_UNKNOWN]++;
 }
 
-/* The last stretch is of what the vCPUs are in now. */
+/* Sets the last stretch to the present states of the vCPUs. */
 static void renew_last(struct state_domain *domain)
 {
     struct state_stretch *last = &domain->stretches[domain->n_stretches - 1];

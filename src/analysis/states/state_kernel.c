@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What the events of a Linux kernel say of its CPUs and threads. */
+/* The meaning of a Linux kernel's events for its CPUs and threads. */
 
 #include <errno.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "analysis/states/state_source.h"
 #include "event/kernel_event.h"
 
-/* The low byte of prev_state in all kernels. What is above says that a thread was preempted, or is of an old kernel,
- * more about how it sleeps. */
+/* The low byte of prev_state in all kernels. Higher bits say that a thread was preempted, or, in old kernels, more
+ * about how it sleeps. */
 #define PREV_INTERRUPTIBLE 0x01
 #define PREV_UNINTERRUPTIBLE 0x02
 #define PREV_OTHERS 0xcc /* stopped, traced, parked, idle workers */
 
 #define IDLE_THREAD 0
 
-/* A part of a second: what else the thread that is left does in the switch itself takes less. */
+/* A part of a second. What the previous thread still does in the switch takes less. */
 #define SWITCHES_LAST_AT_MOST 10000u
 
 static int32_t cpu_number(const struct state_source *source, const struct state_cpu *cpu)
@@ -43,7 +43,7 @@ static _cold_ void learn_name(struct state_source *source, struct state_thread *
     memcpy(thread->raw_name, raw, size);
 }
 
-/* Of formats whose strings are of any length. */
+/* For formats with strings of any length. */
 static _cold_ void set_name_of_string(struct state_source *source, struct state_thread *thread,
                                       const struct item *item, int field)
 {
@@ -74,7 +74,7 @@ static inline void set_name(struct state_source *source, struct state_thread *th
     }
 }
 
-/* The thread that CPU is known to run, if it is one that is known to run there. */
+/* The thread that CPU is known to run, if the thread is known to run there. */
 static struct state_thread *find_current(const struct state_source *source,
                                          const struct state_cpu *cpu)
 {
@@ -120,7 +120,7 @@ void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, 
     state_cpu_forget(source, cpu, cpu->proof, time, STATE_IS_CONTRADICTED);
 }
 
-/* From now on the CPU runs what has number ID. */
+/* From now on the CPU runs ID. */
 static void run(struct state_source *source, struct state_cpu *cpu, int32_t id, int64_t time,
                 bool seen)
 {
@@ -136,7 +136,7 @@ static void run(struct state_source *source, struct state_cpu *cpu, int32_t id, 
     cpu->switching = false;
 }
 
-/* THREAD begins to run; where it was running elsewhere, that has ended without being seen. */
+/* THREAD begins to run. If it was running elsewhere, that run has ended unseen. */
 static void run_thread(struct state_source *source, struct state_thread *thread, int32_t cpu,
                        int64_t time, bool seen, enum state_why why)
 {
@@ -153,7 +153,7 @@ static void run_thread(struct state_source *source, struct state_thread *thread,
     thread->woken_early = false;
 }
 
-/* Thread ID is seen to run on CPU, of which nothing is known. */
+/* Thread ID is seen to run on CPU, whose state was unknown. */
 static void found_running(struct state_source *source, struct state_cpu *cpu, int32_t id,
                           int64_t time, enum state_why why)
 {
@@ -168,8 +168,8 @@ static void found_running(struct state_source *source, struct state_cpu *cpu, in
     run(source, cpu, id, time, false);
 }
 
-/* Whether ITEM may be of the switch that CPU is in: of the thread that it left, which the kernel still takes for the current
- * one for a moment, with interrupts off. */
+/* True if ITEM may belong to the switch of CPU: it is of the thread that it left, which the kernel still takes for the
+ * current thread for a moment, with interrupts off. */
 static bool is_in_switch(const struct state_source *source, const struct state_cpu *cpu,
                          const struct class_plan *plan, const struct item *item)
 {
@@ -225,7 +225,7 @@ static _cold_ void note_recorded(struct state_source *source, int32_t id, int64_
         thread->recorded = true;
 }
 
-/* The event of a class with PLAN is in the trace because its own thread is recorded, whatever it is about. */
+/* True if an event of a class with PLAN is in the trace because its own thread is recorded, whatever it is about. */
 static bool is_of_recorded_thread(const struct class_plan *plan)
 {
     return plan->role != PLAN_SWITCH && plan->role != PLAN_WAKING && plan->role != PLAN_WAKEUP &&
@@ -298,7 +298,8 @@ static void enter(struct state_source *source, const struct class_plan *plan,
     run_thread(source, thread, cpu, time, true, why);
 }
 
-/* PREV, which is left, makes the event: what says another one, numbers threads as a container does, or processes. */
+/* PREV, which leaves the CPU, makes the event. If the event has another thread, its numbers are of a container, or of
+ * processes. */
 static _cold_ void check_stamp(struct state_source *source, const struct item *item, int32_t prev)
 {
     if (item->pid >= 0 && prev >= 0 && !source->origin->kernel)
@@ -486,7 +487,7 @@ static void put_migrate(struct state_source *source, const struct class_plan *pl
 
 /* ---- others ---- */
 
-/* A thread runs while it ends, also where events do not tell of which thread they are. */
+/* A thread runs while it ends, even if events do not tell their thread. */
 static _cold_ void stamp_exit(struct state_source *source, const struct class_plan *plan,
                               const struct item *item, struct state_cpu *cpu)
 {
@@ -496,7 +497,7 @@ static _cold_ void stamp_exit(struct state_source *source, const struct class_pl
     stamp(source, cpu, plan, &own);
 }
 
-/* A thread that is not the first of its process takes its number. */
+/* A thread that is not its process's first takes the first one's number. */
 static void put_exec(struct state_source *source, const struct class_plan *plan,
                      const struct item *item, struct state_cpu *cpu)
 {

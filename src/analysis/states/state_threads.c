@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The threads of a source, by their numbers, and what state each is in. */
+/* The threads of a source, by their numbers, and their states. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void state_thread_forget(struct state_source *source, struct state_thread *threa
     source->free = number;
 }
 
-/* T5: one that does not run, the next one in a circle. */
+/* T5: gives up a thread that does not run, the next one in a circle. */
 static void give_one_up(struct state_source *source, int64_t time)
 {
     /* Where all run, as no machine does, one of these. */
@@ -164,7 +164,7 @@ void state_guest_cross(const struct state_source *source, struct guest_time *gue
     guest->since = TIME_UNKNOWN;
 }
 
-/* How long RUN, which ends at its end by WHY, was inside of a guest; -1: it is not known (T12). */
+/* How long RUN, which ends by WHY, was inside of a guest; -1 if unknown (T12). */
 static int64_t guest_inside(const struct state_source *source, const struct guest_time *guest,
                             const struct state_interval *run, enum state_why why)
 {
@@ -173,7 +173,7 @@ static int64_t guest_inside(const struct state_source *source, const struct gues
     return likely(run->begin_seen || guest->crossed || why == STATE_ENDS) ? guest->inside : -1;
 }
 
-/* What it was in ends at TIME. */
+/* Its state ends at TIME. */
 static void hold_interval(struct state_source *source, struct state_thread *thread, int64_t time,
                           enum state_why why)
 {

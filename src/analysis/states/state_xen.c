@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What Xen's changes of runstates say of vCPUs, CPUs and domains. */
+/* The meaning of Xen's changes of runstates for vCPUs, CPUs and domains. */
 
 #include <string.h>
 
@@ -69,7 +69,7 @@ static bool is_idle(int32_t id)
     return (uint32_t)id >> 16 == XEN_IDLE_DOMAIN;
 }
 
-/* Since when nothing of CPU is missing, up to its last event (T7). */
+/* Since when no events of CPU are missing, up to its last event (T7). */
 static int64_t recorded_since(const struct state_source *source, const struct state_cpu *cpu)
 {
     int64_t from = source->origin->complete_from;
@@ -77,7 +77,7 @@ static int64_t recorded_since(const struct state_source *source, const struct st
     return MAX(MAX(cpu->since, cpu->lost_until), from == 0 ? cpu->since : MIN(cpu->begin, from));
 }
 
-/* CPU, of which nothing was known, is seen to run ID: it has done so since it is recorded, as there was no change. */
+/* CPU, whose state was unknown, is seen to run ID. It has done so since it is recorded, because there was no change. */
 static void find_running(struct state_source *source, struct state_cpu *cpu, int32_t id,
                          int64_t time)
 {
@@ -92,7 +92,8 @@ static void find_running(struct state_source *source, struct state_cpu *cpu, int
     cpu->proof = time;
 }
 
-/* Between two vCPUs, from one's change to the next one's, the CPU runs neither: nothing is unknown there (T9). */
+/* Between two vCPUs, from the first one's change to the next one's, the CPU runs neither. This time is not unknown
+ * (T9). */
 static void put_cpu(struct state_source *source, const struct class_plan *plan, int32_t id,
                     struct state_cpu *cpu, int64_t time)
 {
@@ -121,14 +122,14 @@ static void put_cpu(struct state_source *source, const struct class_plan *plan, 
     }
 }
 
-/* Whether a vCPU in STATE can begin a change that starts in FROM. */
+/* True if a vCPU in STATE can make a change that starts in FROM. */
 static bool follows(enum state state, enum state from)
 {
     return state == from || (from == STATE_RUNNABLE && state_waits(state));
 }
 
-/* A vCPU that ran did so up to the last change on its CPU: what stopped it may have been lost there, and come later than what
- * other CPUs have. */
+/* A vCPU that ran did so up to the last change on its CPU. What stopped it may have been lost there, and may be later
+ * than other CPUs' events. */
 static _cold_ void contradict_vcpu(struct state_source *source, struct state_thread *thread,
                                    int64_t time)
 {
@@ -140,7 +141,7 @@ static _cold_ void contradict_vcpu(struct state_source *source, struct state_thr
     state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_CONTRADICTED);
 }
 
-/* THREAD, of which nothing was known, is in STATE, and has been since SINCE. */
+/* THREAD, whose state was unknown, is in STATE, and has been since SINCE. */
 static void find_vcpu(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t since, int32_t cpu)
 {
@@ -157,7 +158,7 @@ static void find_vcpu(struct state_source *source, struct state_thread *thread, 
     thread->guest = runs_on->guest;
 }
 
-/* NULL: memory is out. */
+/* NULL if out of memory. */
 static struct state_thread *get_vcpu(struct state_source *source, int32_t id)
 {
     struct state_thread *thread = state_thread_find(source, id);
@@ -165,14 +166,14 @@ static struct state_thread *get_vcpu(struct state_source *source, int32_t id)
     return thread ? thread : state_thread_add(source, id, source->first);
 }
 
-/* Since when nothing of what could change a vCPU that does not run is missing; TIME_UNKNOWN: something is. */
+/* Since when nothing is missing that could change a vCPU that does not run; TIME_UNKNOWN if something is. */
 static int64_t all_recorded_since(const struct state_source *source)
 {
     return source->incomplete || source->is_cut ? TIME_UNKNOWN
                                                 : MAX(source->first, source->lost_until);
 }
 
-/* RAN_SINCE: when it began to run, if it is one that ran, and was not known to. */
+/* RAN_SINCE: when it began to run, if it ran and was not known to. */
 static void put_vcpu(struct state_source *source, const struct class_plan *plan, int32_t id,
                      const struct item *item, int64_t ran_since)
 {
@@ -214,7 +215,7 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
     thread->waker = item->vcpu;
 }
 
-/* ITEM says which vCPU runs on CPU, of which nothing was known. One that never changes has no other sign of it. */
+/* ITEM tells which vCPU runs on CPU, whose state was unknown. A vCPU that never changes is only seen by such events. */
 static _cold_ void put_sign(struct state_source *source, struct state_cpu *cpu,
                             const struct item *item)
 {
@@ -249,7 +250,7 @@ void state_xen_lost(struct state_source *source, int64_t since, int64_t time)
     }
 }
 
-/* The vCPUs of domain ID run no more. One that is on a CPU, or waits for one, has an event that says when it stops. */
+/* The vCPUs of domain ID do not run any more. A vCPU that is on a CPU, or waits for one, has an event when it stops. */
 static _cold_ void put_destroyed(struct state_source *source, int32_t id, int64_t time)
 {
     for (uint32_t i = 1; i < source->n_threads; i++) {

@@ -149,7 +149,7 @@ static struct state_source *add_source(struct states *states, const struct origi
     return source;
 }
 
-/* NULL with the error set: memory is out; without: nothing is looked at of this source. */
+/* NULL with the error set if out of memory; NULL without it if nothing of this source is used. */
 static _cold_ struct state_source *get_source_slow(struct states *states,
                                                    const struct origin *origin)
 {
@@ -357,8 +357,8 @@ static void hand_over_held(struct state_source *source, uint64_t n)
     }
 }
 
-/* T3: takes what ended after SINCE, but for what ran; waits are counted in COUNT. Each interval is taken, or looked at,
- * once. */
+/* T3: makes unknown what ended after SINCE, except runs. Waits are counted in COUNT. Each interval is changed or
+ * examined once. */
 static void take_held(struct state_source *source, int64_t since, uint64_t *count)
 {
     uint64_t i = source->held_end;
@@ -434,7 +434,7 @@ _cold_ void state_first_wake(struct state_source *source)
     }
 }
 
-/* T13: before intervals of SOURCE are handed over. Xen has no such doubts. */
+/* T13: call before intervals of SOURCE are handed over. Xen has no such doubts. */
 static void doubt_wakeups(struct state_source *source)
 {
     if (unlikely(!source->has_waking && !source->lacks_waking) && !source->is_xen &&
@@ -442,7 +442,7 @@ static void doubt_wakeups(struct state_source *source)
         state_learn_events(source, STATE_EVENT_WAKE);
 }
 
-/* Since when CPUs lose events, of which the loss has not been delivered yet. */
+/* When the earliest loss of a CPU began that has not been delivered yet. */
 static int64_t first_loss_begun(const struct state_source *source)
 {
     int64_t first = INT64_MAX;
@@ -456,7 +456,8 @@ static int64_t first_loss_begun(const struct state_source *source)
     return first;
 }
 
-/* Before held intervals are handed over: what is known not to follow of them, though the loss is delivered later. */
+/* Before held intervals are handed over: makes unknown what does not follow because of a loss, although the loss is
+ * delivered later. */
 static void take_doubtful(struct state_source *source)
 {
     if (source->incomplete)
@@ -496,7 +497,7 @@ static void put_cut(struct state_source *source, int32_t number)
     cpu->is_cut = true;
 }
 
-/* CPU, of which there is no event, lost some up to TIME, or from then on: what it did is unknown. */
+/* CPU, which has no event, lost some up to TIME, or from then on, so its state is unknown. */
 static void see_lossy_cpu(struct state_source *source, struct state_cpu *cpu, int64_t time)
 {
     state_cpu_first_seen(source, cpu, time);
@@ -632,7 +633,7 @@ int states_put(struct states *states, const struct item *items, unsigned n)
     return 0;
 }
 
-/* T10. Up to when all CPUs of SOURCE are recorded. */
+/* T10: until when all CPUs of SOURCE are recorded. */
 static int64_t recorded_until(const struct state_source *source)
 {
     int64_t until = source->last;

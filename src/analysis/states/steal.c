@@ -14,11 +14,11 @@ struct piece {
     uint8_t state;
 };
 
-/* Pieces in their order: number N is at N % STEAL_HELD. */
+/* Pieces in order: number N is at N % STEAL_HELD. */
 struct side {
     struct piece *pieces;
     uint64_t first, n;
-    int64_t until; /* of the last */
+    int64_t until; /* end of the last piece */
 };
 
 struct steal_vcpu {
@@ -26,9 +26,10 @@ struct steal_vcpu {
     int32_t vcpu;
     const struct origin *origin; /* of its thread */
     struct side thread, cpu;
-    int64_t times[STEAL_PARTS]; /* of STEAL_GUEST and STEAL_VMM when it is finished */
+    int64_t times[STEAL_PARTS]; /* STEAL_GUEST and STEAL_VMM are set at the end */
     struct steal_runs runs;
-    int64_t unknown; /* the thread could run, and the guest's CPU is unknown */
+    /* Ticks in which the thread could run while the state of the guest's CPU is unknown. */
+    int64_t unknown;
 };
 
 void steal_runs_add(struct steal_runs *runs, const struct state_interval *interval)
@@ -116,7 +117,7 @@ static void add_time(struct steal_vcpu *vcpu, enum steal_part part, int64_t time
     vcpu->times[part] = ticks_sum(vcpu->times[part], time);
 }
 
-/* What the guest did while the thread could run counts; else the thread alone. */
+/* If the thread could run, the state of the guest counts; otherwise only the thread's. */
 static void count(struct steal_vcpu *vcpu, const struct piece *thread)
 {
     if (thread->state == STATE_RUNNING) {
@@ -131,7 +132,7 @@ static void count(struct steal_vcpu *vcpu, const struct piece *thread)
     }
 }
 
-/* BEGIN to END of a wait is PART of VCPU. */
+/* BEGIN to END of a wait is PART of VCPU's time. */
 static int add_wait(struct steal *steal, struct steal_vcpu *vcpu, enum steal_part part,
                     int64_t begin, int64_t end)
 {
@@ -153,7 +154,7 @@ static enum steal_part part_of(const struct piece *cpu)
                                                                           : STEAL_PARTS;
 }
 
-/* What the guest's CPU did while THREAD could run. */
+/* Finds what the guest's CPU did while THREAD could run. */
 static int join_wait(struct steal *steal, struct steal_vcpu *vcpu, const struct piece *thread)
 {
     struct side *cpus = &vcpu->cpu;
@@ -178,7 +179,7 @@ static int join_wait(struct steal *steal, struct steal_vcpu *vcpu, const struct 
     return r < 0 ? r : add_wait(steal, vcpu, STEAL_PARTS, at, thread->end);
 }
 
-/* Counts what both sides are known of, or with ALL, what the thread is. */
+/* Counts what both sides know, or with ALL, what the thread's side knows. */
 static int join(struct steal *steal, struct steal_vcpu *vcpu, bool all)
 {
     struct side *threads = &vcpu->thread;
