@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The functions of libcurl that Strata calls, with the types of its own header: libcurl.easy_init() is curl_easy_init(). */
+/* The functions of libcurl that Strata calls. Their types are from libcurl's own header: libcurl.easy_init() is
+ * curl_easy_init(). */
 
-/* Its macros of the same names would not find the functions here. */
+/* libcurl's macros of the same names would not find these functions. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
@@ -32,9 +33,9 @@ struct libcurl {
 #undef MEMBER
 };
 
-/* After libcurl_load(). */
+/* Valid after libcurl_load(). */
 extern struct libcurl libcurl;
 
-/* Loads and initialises libcurl, once for as long as the process lives. -ELIBACC with ERROR: it is not installed. Not for several
- * threads at once. */
+/* Loads and initialises libcurl, once per process. -ELIBACC with ERROR: it is not installed. Do not call it from
+ * several threads at once. */
 int libcurl_load(struct error *error);

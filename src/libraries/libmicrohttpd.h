@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The functions of libmicrohttpd that Strata calls, with the types of its own header: libmicrohttpd.run() is MHD_run(). */
+/* The functions of libmicrohttpd that Strata calls. Their types are from its own header: libmicrohttpd.run() is
+ * MHD_run(). */
 
 #include <microhttpd.h>
 
@@ -27,16 +28,16 @@ struct libmicrohttpd {
 #undef MEMBER
 };
 
-/* After libmicrohttpd_load(). */
+/* Valid after libmicrohttpd_load(). */
 extern struct libmicrohttpd libmicrohttpd;
 
-/* Loads libmicrohttpd, once for as long as the process lives. -ELIBACC with ERROR: it is not installed. Not for several threads
+/* Loads libmicrohttpd, once per process. -ELIBACC with ERROR: it is not installed. Do not call it from several threads
  * at once. */
 int libmicrohttpd_load(struct error *error);
 
-/* MHD_start_daemon() with FLAGS, HANDLE and its USERDATA, and OPTIONS, which end with MHD_OPTION_END. *LISTENER belongs to the
- * daemon from now on: it is -1 afterwards, and closed if no daemon starts. The library's messages, which are about clients, are
- * dropped. A negative errno. */
+/* Calls MHD_start_daemon() with FLAGS, HANDLE and its USERDATA, and OPTIONS, which end with MHD_OPTION_END. Takes over
+ * *LISTENER and sets it to -1; if no daemon starts, it is closed. The library's messages are about clients, and are
+ * dropped. Returns 0 or a negative errno. */
 int libmicrohttpd_start(unsigned flags, int *listener, MHD_AccessHandlerCallback handle,
                         void *userdata, const struct MHD_OptionItem *options,
                         struct MHD_Daemon **ret_daemon);

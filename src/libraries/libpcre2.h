@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The functions of PCRE2 that Strata calls, for texts of bytes: libpcre2.compile() is pcre2_compile_8(). */
+/* The functions of PCRE2 that Strata calls, for strings of bytes: libpcre2.compile() is pcre2_compile_8(). */
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -28,9 +28,9 @@ struct libpcre2 {
 #undef MEMBER
 };
 
-/* After libpcre2_load(). */
+/* Valid after libpcre2_load(). */
 extern struct libpcre2 libpcre2;
 
-/* Loads PCRE2, once for as long as the process lives. -ELIBACC with ERROR: it is not installed. Not for several threads at
+/* Loads PCRE2, once per process. -ELIBACC with ERROR: it is not installed. Do not call it from several threads at
  * once. */
 int libpcre2_load(struct error *error);

@@ -4,15 +4,14 @@
 /* How a CPU writes into its buffer: the protocol of strata/percpu.h (the ordinary case, inlined into the
  * macros) and percpu/emit.c (all others). The byte tables are in strata/percpu_view.h and percpu_area.h.
  *
- * Only the CPU itself writes records, so nothing needs a locked instruction. But an interrupt may come
- * between any two instructions of an emission and emit itself, and be interrupted in turn; each returns
- * before what it interrupted goes on.
+ * Only the CPU itself writes records, so nothing needs a locked instruction. But an interrupt may occur between any two
+ * instructions of an emission, emit a record itself, and be interrupted in turn. Each interrupt returns before the
+ * interrupted code continues.
  *
- * Positions are 64 bits: the low half counts bytes from the begin of the data, always less than X; the
- * high half how often the end was passed ("laps"). So they only grow, and no compare-and-exchange can
- * take a later state for an earlier one. prod is that position modulo 2X: the low half, plus X in odd
- * laps. `reserve` says up to where space was given away, `committed` up to where records are complete and
- * prod was published. Emitting is
+ * Positions have 64 bits. The low half counts bytes from the begin of the data, always less than X. The high half
+ * counts how often the end was passed ("laps"). So positions only grow, and no compare-and-exchange can mistake a later
+ * state for an earlier one. prod is the position modulo 2X: the low half, plus X in odd laps. Space before `reserve` is
+ * in use; records before `committed` are complete and published in prod. Emitting is
  *
  *     again:  from = reserve
  *             time = cycles
@@ -48,37 +47,36 @@
  *
  * ## What holds at every instant (between any two instructions of the CPU)
  *
- *  1. Records lie in the order of their stamps: a stamp is taken before the space, and the space is only
- *     given if no one took any since.
- *  2. All between cons and prod is complete: records and fillers, whole, none across the ring's end.
- *  3. committed <= reserve, and when they are equal no record is open: who finds them equal is outermost,
- *     and stays so until it has published, as all that interrupt it find them unequal. Those leave their
- *     records to the outermost, which looks again after it has published.
- *  4. prod and committed never go back: they are written by the outermost alone, prod first. What comes
- *     between the two stores finds committed < reserve, and is nested.
- *  5. reserve - cons <= X: what was not read is never written over. `limit` may be stale, but is always
- *     true: it lies in the lap that it was worked out for, not beyond that lap's end or what cons left free
- *     then, and cons only grows; in a later lap every position is beyond it.
- *  6. A cons that cannot be (it is the consumer's, which is not trusted) leaves no room: what is
- *     emitted is counted as lost. Nothing that a consumer can write makes the CPU write outside of the
- *     data of its own buffer.
- *  7. emitted = published records (but LOST_RECORDS and fillers) + reported by LOST_RECORDS + pending in
- *     `lost`, whenever no emission is under way. Telling changes the upper bits of `lost`, so that a
- *     drop() that it interrupts, which may have looked at `first` before, begins again.
- *  8. `first` is the stamp of the first of those pending. (Of those that are left when a consumer has
- *     taken over some, it may be earlier.)
- *  9. LOST_RECORDS comes in front of the first record that the outermost found room for after the loss.
- *     Nested ones do not tell: what they put into the buffer in between lies before it.
- * 10. cons_seen is stored after the limit that belongs to it. When an interrupt settles in between, cons
- *     had changed, or the older limit is the smaller one; so a limit from before the consumer's last
- *     step is found out by the next record, and the mark is crossed by no ordinary record.
- * 11. `crossed` is even while the published unread bytes were last seen below the mark. It changes by
- *     compare-and-exchange from the value that was read before those were looked at: of an interrupt and
- *     what it interrupted, one notifies.
+ *  1. Records are in the order of their stamps: a stamp is taken before the space, and the space is reserved only if no
+ *     other record was reserved since.
+ *  2. Everything between cons and prod is complete: whole records and fillers, none of which crosses the ring's end.
+ *  3. committed <= reserve. If they are equal, no record is open. An emission that finds them equal is the outermost,
+ *     and stays the outermost until it has published, because all emissions that interrupt it find them unequal. The
+ *     interrupting emissions leave their records to the outermost, which checks again after it has published.
+ *  4. prod and committed never decrease. Only the outermost emission writes them, prod first. An emission between the
+ *     two stores finds committed < reserve, so it is nested.
+ *  5. reserve - cons <= X, so unread data is never overwritten. `limit` may be stale, but it is always valid: it lies
+ *     in the lap for which it was computed, not beyond the end of that lap or the space that cons left free then, and
+ *     cons only grows. In a later lap, every position is beyond it.
+ *  6. An impossible cons (the consumer writes it, and is not trusted) leaves no room, so emitted records are counted as
+ *     lost. Whatever a consumer writes, the CPU never writes outside of the data of its own buffer.
+ *  7. While no emission is under way: emitted = published records (without LOST_RECORDS and fillers) + records reported
+ *     by LOST_RECORDS + records pending in `lost`. A report changes the upper bits of `lost`, so an interrupted drop(),
+ *     which may have read `first` before, begins again.
+ *  8. `first` is the stamp of the first pending record. After a consumer has taken over some pending records, it may be
+ *     earlier than the first remaining one.
+ *  9. LOST_RECORDS comes before the first record for which the outermost emission found room after the loss. Nested
+ *     emissions do not report losses; their records in between lie before it.
+ * 10. cons_seen is stored after its limit. If an interrupt settles in between, either cons had changed or the older
+ *     limit is the smaller one. So the next record detects a limit from before the consumer's last step, and no
+ *     ordinary record crosses the mark.
+ * 11. `crossed` is even if the published unread bytes were below the mark at the last check. It changes by
+ *     compare-and-exchange from the value that was read before the check, so either an interrupt or the code that it
+ *     interrupted notifies, but not both.
  *
- * A consumer runs on another processor. It loads prod by acquire and reads below; it stores cons by
- * release, after its last read. The CPU sees that store late: a consumer that waits to be notified must
- * look once more after its last store of cons, and not wait for ever.
+ * A consumer runs on another processor. It loads prod by acquire and reads below; it stores cons by release, after its
+ * last read. The CPU may see that store late. So a consumer that waits for a notification must check once more after
+ * its last store of cons, and must limit its wait.
  *
  * tests/model/percpu.pml has all this for spin to search: change both. */
 
@@ -98,7 +96,7 @@ static inline uint32_t round_page(uint32_t bytes)
     return (bytes + STRATA_PERCPU_PAGE - 1) & ~(STRATA_PERCPU_PAGE - 1);
 }
 
-/* How many of those in LOST are not KNOWN to a consumer. */
+/* The number of lost records in LOST that a consumer does not know (KNOWN). */
 static inline uint64_t lost_untold(uint64_t lost, uint64_t known)
 {
     uint64_t n = lost & LOST_MASK;

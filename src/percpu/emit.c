@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What strata/percpu.h does not do inline. All of it may be interrupted anywhere by interrupts that do
- * the same. The numbers in brackets are the invariants of percpu/buffer.h. */
+/* The parts of strata/percpu.h that are not inlined. Interrupts that do the same may occur anywhere. Numbers in
+ * brackets are the invariants of percpu/buffer.h. */
 
 #include "percpu/buffer.h"
 
@@ -41,7 +41,7 @@ static uint32_t used_at(const struct strata_percpu_cpu *cpu, uint32_t cons, uint
     return at >= cons ? at - cons : at + 2 * cpu->size - cons;
 }
 
-/* The position BYTES after FROM, that many being no more than there are up to the ring's end. */
+/* The position BYTES after FROM. BYTES is at most the distance to the ring's end. */
 static uint64_t advance(const struct strata_percpu_cpu *cpu, uint64_t from, uint32_t bytes)
 {
     uint64_t to = from + bytes;
@@ -54,7 +54,7 @@ static uint32_t to_end(const struct strata_percpu_cpu *cpu, uint64_t position)
     return cpu->size - (uint32_t)position;
 }
 
-/* Where a record of SIZE bytes begins that is put at FROM: there, or after a filler. */
+/* Where a record of SIZE bytes put at FROM begins: there, or after a filler. */
 static uint64_t begin_of(const struct strata_percpu_cpu *cpu, uint64_t from, uint32_t size)
 {
     return to_end(cpu, from) < size ? advance(cpu, from, to_end(cpu, from)) : from;

@@ -2,8 +2,8 @@
 #pragma once
 
 /* The clock that stamps records: the processor's counter if it runs at one rate on all processors, else
- * CLOCK_MONOTONIC. Records hold its ticks; pairs of readings taken together convert them to time, over
- * the length of the trace. */
+ * CLOCK_MONOTONIC. Records hold its ticks; pairs of readings that are taken together convert ticks to time over the
+ * length of the trace. */
 
 #include <stdint.h>
 #include <time.h>
@@ -21,7 +21,7 @@ struct clock_pair {
     int64_t realtime;  /* ns since 1970 */
 };
 
-/* The clock that stamps; the same for the life of the process and its children. Any thread, signal
+/* The clock that stamps records. It stays the same for the life of the process and its children. Any thread, signal
  * handlers too. */
 enum clock_kind trace_clock_kind(void);
 uint64_t trace_clock_ticks(void);
@@ -35,9 +35,9 @@ struct clock_pair trace_clock_pair(uint32_t *ret_error);
 /* Ticks per second from two pairs (the further apart the better); 0 if they are too close. */
 uint64_t clock_rate(const struct clock_pair *first, const struct clock_pair *last);
 
-/* Ticks per second as far as known: exact for CLOCK_KIND_MONOTONIC and CLOCK_KIND_CNTVCT; for the TSC
- * as the processor reports, else as measured since the library was loaded, else 0 in the first 10 ms.
- * Any thread, signal handlers too. */
+/* Ticks per second as far as known: exact for CLOCK_KIND_MONOTONIC and CLOCK_KIND_CNTVCT. For the TSC: the rate that
+ * the processor reports, or the rate measured since the library was loaded, or 0 in the first 10 ms. Any thread, signal
+ * handlers too. */
 uint64_t trace_clock_hz_known(void);
-/* The same, but waits those 10 ms if it must. Not from signal handlers. */
+/* The same, but waits for those 10 ms if necessary. Do not call it from signal handlers. */
 uint64_t trace_clock_hz(void);

@@ -3,12 +3,12 @@
 
 /* The registered events.
  *
- * A *class* is an event apart from the library that contains it: its ID, name, format and fields. A
- * class is never freed, because rings and files may contain records with its ID long after the library
- * was unloaded; an event that is registered again with the same declaration gets the same class.
+ * A *class* describes an event independently of the library that contains it: its ID, name, format and fields. A class
+ * is never freed, because rings and files may contain records with its ID long after the library was unloaded. An event
+ * that is registered again with the same declaration gets the same class.
  *
- * Lock: everything here is under registry_lock(), except class_by_id() and class_count(). It is held
- * over fork(), so that the child's registry is consistent. */
+ * Lock: everything here requires registry_lock(), except class_by_id() and class_count(). The lock is held during
+ * fork(), so that the child's registry is consistent. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "strata/trace.h"
 
-#define CLASS_ID_MAX 0xffff /* a record has 16 bits for it; 0 is no class */
+#define CLASS_ID_MAX 0xffff /* a record has 16 bits for the ID; 0 is not a class */
 
 struct filter_program;
 
@@ -31,16 +31,16 @@ struct trace_class {
     uint32_t hash;
     uint8_t n_fields;
     bool compiled_in;
-    bool on;                    /* as it was switched last */
-    bool described;             /* in the process file */
-    bool filtered;              /* on where its condition holds */
-    bool copied;                /* the strings and fields above are ours */
-    uint32_t n_attached;        /* how many registered events are of this class */
-    struct strata_event *event; /* one of its events; NULL if there is none */
-    struct trace_class *next;   /* of the same hash bucket */
-    void *layout;               /* the writer's (runtime/ring/record_layout.h) */
-    /* Its last condition; NULL: never any. What these point to is never freed (runtime/control/filter_set.c); both
-     * are read without the lock. */
+    bool on;                    /* as it was last switched */
+    bool described;             /* described in the process file */
+    bool filtered;              /* on if its condition holds */
+    bool copied;                /* the library owns the strings and fields above */
+    uint32_t n_attached;        /* number of registered events of this class */
+    struct strata_event *event; /* one of its events, or NULL */
+    struct trace_class *next;   /* in the same hash bucket */
+    void *layout;               /* for the writer (runtime/ring/record_layout.h) */
+    /* Its last condition; NULL: never any. The objects are never freed (runtime/control/filter_set.c). Both members are
+     * read without the lock. */
     _Atomic(const struct filter_program *) filter;
     _Atomic(const char *) condition;
 };
@@ -48,16 +48,16 @@ struct trace_class {
 void registry_lock(void);
 void registry_unlock(void);
 
-/* The class with that ID, or NULL. Without the lock only fields that registration has fixed may be
- * read, and neither names nor fields, because unloading a library frees them. */
+/* The class with this ID, or NULL. Without the lock, only fields that registration has fixed may be read, but not names
+ * and fields, because unloading a library frees them. */
 struct trace_class *class_by_id(uint32_t id);
-/* IDs 1 to this are assigned. */
+/* The highest assigned ID; IDs begin at 1. */
 uint32_t class_count(void);
 
-/* The next class of that name after BEHIND (NULL: the first), attached or not; NULL: no more. */
+/* The next class of this name after BEHIND (NULL: the first class), attached or not; NULL: no more. */
 struct trace_class *class_named(const char *name, const struct trace_class *behind);
 
-/* Whether a condition decides on each call of EVENT. Acquire: then the class has its program. */
+/* True if a condition decides on each call of EVENT. Acquire: then the class has its program. */
 static inline bool event_is_filtered(const struct strata_event *event)
 {
     if (event->own_state)
@@ -70,17 +70,17 @@ struct strata_group *registry_groups(void);
 
 /* ---- For the registration (runtime/control/registration.c) ---- */
 
-/* The class with EVENT's declaration; NULL: none. *RET_HASH: the hash of its name. */
+/* The class with EVENT's declaration, or NULL. *RET_HASH: the hash of its name. */
 struct trace_class *class_declared(const struct strata_event *event, uint32_t *ret_hash);
 /* Makes room for N more classes in the table by name. -ENOMEM. */
 int registry_reserve(size_t n);
 /* Assigns an ID to CLASS, whose hash is set, in reserved memory. -ENOSPC, -ENOMEM. */
 int registry_add_class(struct trace_class *class);
 void registry_add_group(struct strata_group *group);
-/* False: it is not there. */
+/* Returns false if the group is not registered. */
 bool registry_remove_group(struct strata_group *group);
-/* N events could not be registered. Needs no lock. */
+/* Counts N events that could not be registered. Needs no lock. */
 void registry_refuse(uint64_t n);
 
-/* How many events could not be registered: memory or ids ran out, or another ABI. */
+/* The number of events that could not be registered, because memory or IDs ran out, or because of another ABI. */
 uint64_t registry_refused(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* printf's conversions of integers, characters, strings and pointers: without allocation, lock or
- * locale, so that a signal handler may use them, and fast, as a log of millions of lines needs. The
- * text is what glibc's printf would make of it. */
+/* printf's conversions of integers, characters, strings and pointers, without allocation, lock or locale, so that a
+ * signal handler may use them, and fast, because a log may have millions of lines. The text is the same as by glibc's
+ * printf. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ static inline void line_put(struct line *line, const char *text, size_t len)
 }
 
 void line_put_decimal(struct line *line, uint64_t value);
-/* The last N_DIGITS digits, with zeros in front. */
+/* Writes the last N_DIGITS digits, with leading zeros. */
 void line_put_digits(struct line *line, uint64_t value, unsigned n_digits);
 
 enum conversion_flag {
@@ -61,5 +61,5 @@ void line_put_pointer(struct line *line, const struct conversion *conversion, ui
 void line_put_string(struct line *line, const struct conversion *conversion, const char *text,
                      size_t len);
 
-/* All of FORMAT. A conversion that is not known here leaves the whole to vsnprintf(). */
+/* Writes the whole FORMAT. If it has an unsupported conversion, vsnprintf() writes all of it. */
 void line_vprintf(struct line *line, const char *format, va_list args);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Compiler attributes and helpers that C11 lacks. The runtime stands alone: it is linked into other
- * programs and uses nothing of Strata's other layers. */
+/* Compiler attributes and helpers that C11 lacks. The runtime is linked into other programs and uses nothing of
+ * Strata's other layers. */
 
 #include <stdlib.h>
 
@@ -10,9 +10,9 @@
 #define _printf_(fmt, args) __attribute__((format(printf, fmt, args)))
 #define _cold_ __attribute__((cold, noinline))
 
-/* A constructor of the library: runs before the constructors of a program linked with the archive,
- * which register events and may emit. Those of a shared library run before them anyway. The constructor
- * for messages runs before all others, which may print messages. */
+/* A constructor of the library. It runs before the constructors of a program that is linked with the archive, which
+ * register events and may emit. Constructors of a shared library run before them anyway. The constructor for messages
+ * runs before all others, because they may print messages. */
 #define RUNS_FIRST __attribute__((constructor(102)))
 #define RUNS_BEFORE_MESSAGES __attribute__((constructor(101)))
 

@@ -4,10 +4,9 @@
 /* The control socket, by which `strata list` finds a traced program and `strata ctl` talks to it.
  * Protocol: docs/man/strata-control.7.
  *
- * A thread serves it, with all signals blocked, from the registration of the first group on. The
- * program is not affected: the descriptors are closed over exec() and have high numbers; if a program
- * closes them to become a daemon, they are opened again; nothing here waits for a client. Locks:
- * control's own is a leaf, taken after all others. */
+ * A thread with all signals blocked serves it from the registration of the first group on. The program is not affected:
+ * exec() closes the descriptors, they have high numbers, and if a program closes them to become a daemon, they are
+ * opened again. Nothing here waits for a client. Locks: the control lock is a leaf, taken after all others. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,11 +15,11 @@
 struct control_handler {
     /* Tracing begins in this process: at the start, and in a child of fork(). */
     void (*begin)(void);
-    /* What LINE, LEN bytes without the newline, is answered: allocated, *ret_len bytes. -ENOMEM. */
+    /* Answers LINE, LEN bytes without the newline. *RET: the answer, *RET_LEN bytes, which the caller frees. -ENOMEM. */
     int (*answer)(const char *line, size_t len, char **ret, size_t *ret_len);
 };
 
-/* There is something to be controlled; HANDLER, always the same, answers. Any number of times. */
+/* Starts the control socket. HANDLER, always the same, answers requests. May be called any number of times. */
 void control_start(const struct control_handler *handler);
 /* control=on|off */
 void control_switch(bool on);

@@ -17,17 +17,17 @@ void event_rules_report(void);
 /* Reports conditions for which no event was ever registered. */
 void event_rules_report_unused(void);
 
-/* Sets an event's state as its class has it, unless it is compiled out. */
+/* Sets an event's state to the state of its class, unless the event is compiled out. */
 void event_switch(struct strata_event *event, const struct trace_class *class);
-/* Stops counting it. */
+/* Switches an event off, and stops counting it. */
 void event_switch_off(struct strata_event *event);
 
-/* Switches all events off at the end of the process, but for those with `own_state`; what is remembered stays. */
+/* Switches all events off at the end of the process, except events with `own_state`. The remembered rules stay. */
 void event_rules_end(void);
 
-/* Whether any event is on, as far as the library knows: events with `own_state` do not count. Needs no lock. */
+/* True if any event is on, as far as the library knows: events with `own_state` do not count. Needs no lock. */
 bool event_rules_any_on(void);
 
-/* As strata_event_set_filter(), but -EBADMSG: TEXT is not a condition. WHERE, "FILE:LINE: " or "",
- * precedes messages. EARLY: do not report yet that there is no such event. Without the lock. */
+/* As strata_event_set_filter(), but returns -EBADMSG if TEXT is not a condition. WHERE ("FILE:LINE: " or "") is put
+ * before messages. EARLY: do not report yet that no such event exists. Call it without the lock. */
 int event_rules_set_filter(const char *pattern, const char *text, const char *where, bool early);

@@ -7,5 +7,5 @@
 
 /* True if NAME matches PATTERN, in which `*` matches any characters and `?` any one. */
 bool pattern_match(const char *pattern, const char *name);
-/* Whether it has either in it. */
+/* True if TEXT contains `*` or `?`. */
 bool pattern_is_glob(const char *text);

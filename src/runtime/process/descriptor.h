@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Descriptors that the library keeps in a program that does not know about them. A program that becomes
- * a daemon closes all descriptors and opens files under their numbers: each use of a kept one first
- * checks that it is still the file that was opened. Kept descriptors have high numbers, which few
- * programs reach, and are closed by exec().
+/* Descriptors that the library keeps in a program that does not know about them. A program that becomes a daemon closes
+ * all descriptors and opens files under their numbers. So each use of a kept descriptor first checks that it still
+ * refers to the file that was opened. Kept descriptors have high numbers, which few programs reach, and are closed by
+ * exec().
  *
  * All functions may be called in signal handlers. */
 
@@ -15,9 +15,9 @@
 #include <sys/uio.h>
 
 enum descriptor_kind {
-    DESCRIPTOR_PLAIN,  /* a write to it does not wait for a reader */
+    DESCRIPTOR_PLAIN,  /* writes do not wait for a reader */
     DESCRIPTOR_PIPE,   /* a pipe or a terminal */
-    DESCRIPTOR_SOCKET, /* of a connection */
+    DESCRIPTOR_SOCKET, /* a connection */
 };
 
 struct descriptor {
@@ -25,7 +25,8 @@ struct descriptor {
     dev_t device;
     ino_t inode;
     enum descriptor_kind kind;
-    bool shared; /* its open file description is the program's: its flags are not ours to change */
+    /* the program shares its open file description, so its flags must not be changed */
+    bool shared;
 };
 
 #define DESCRIPTOR_NONE \
@@ -35,14 +36,14 @@ struct descriptor {
 
 /* Takes ownership of FD, moved to a high number; closes it on failure. Negative errno. */
 int descriptor_take(struct descriptor *ret, int fd);
-/* FD is the program's, under the number that it has: standard error. Negative errno: it is closed. */
+/* Shares FD, standard error, with the program under its present number. Negative errno: it is closed. */
 int descriptor_share(struct descriptor *ret, int fd);
 bool descriptor_is_ours(const struct descriptor *descriptor);
-/* Closes it, if it is still ours. Idempotent. */
+/* Closes the descriptor if it is still ours. Idempotent. */
 void descriptor_close(struct descriptor *descriptor);
 
-/* Writes as much as the file accepts now, without waiting or SIGPIPE; the caller has checked that the
- * descriptor is still ours. Returns the number of bytes; negative errno, -EAGAIN: none now. */
+/* Writes as much as the file accepts now, without waiting or SIGPIPE. The caller has checked that the descriptor is
+ * still ours. Returns the number of bytes, or a negative errno; -EAGAIN: nothing can be written now. */
 ssize_t descriptor_write(const struct descriptor *descriptor, const struct iovec *pieces,
                          unsigned n);
 /* Waits up to MS milliseconds until the file may accept more. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Opens and creates the files of a trace, in a program that may run as root and at a path of the user's
- * choice. So:
+/* Opens and creates the files of a trace, in a program that may run as root, at a path that the user chooses. So:
  *
  *   - files are created with mode 0600 and directories with 0700, whatever the umask;
  *   - the last component of a path is never a symbolic link, and other components only if the link is
@@ -23,10 +22,10 @@
 #include "runtime/process/descriptor.h"
 
 enum file_mode {
-    FILE_NEW,    /* what was there is gone */
-    FILE_APPEND, /* at the end of what is there */
-    FILE_MARKER, /* exists, and accepts whole messages */
-    FILE_AGAIN,  /* exists, and keeps its content: to continue writing */
+    FILE_NEW,    /* existing content is removed */
+    FILE_APPEND, /* appends to existing content */
+    FILE_MARKER, /* must exist, and accepts whole messages */
+    FILE_AGAIN,  /* must exist, and keeps its content, to continue writing */
 };
 
 /* Opens the absolute PATH for writing. -ENXIO: a pipe without a reader; -EBUSY: FILE_NEW, and
@@ -40,11 +39,12 @@ int file_make_at(struct descriptor *ret, int directory, const char *name);
 int directory_make(const char *path);
 int directory_open(const char *path);
 
-/* As renameat(), but not over what exists: -1 with EEXIST. EINVAL, ENOSYS: the file system, or kernel, cannot do it. */
+/* As renameat(), but does not replace an existing file. Returns -1 with EEXIST, or with EINVAL or ENOSYS if the file
+ * system or the kernel does not support this. */
 int file_rename_new(int from_dir, const char *from, int to_dir, const char *to);
 
 /* The option unsafe-directory. */
 void file_allow_unsafe(bool allow);
 
-/* What is wrong, for a person. ERROR is negative. */
+/* Describes ERROR, a negative errno, to the user. */
 const char *file_error_text(int error);

@@ -5,5 +5,5 @@
 
 /* The number of the calling thread, requested from the kernel once. Safe in signal handlers. */
 uint32_t thread_number(void);
-/* In a child of fork(): its number is another. */
+/* Call it in a child of fork(), which has another number. */
 void thread_number_forget(void);

@@ -12,11 +12,11 @@
 
 #include "runtime/events.h"
 
-/* More are not kept. */
+/* Limit of kept descriptions, in bytes. */
 #define DESCRIPTIONS_MAX (16U << 20)
 
 /* Describes CLASS, once; for process_dir_describe(). Under registry_lock(). False: out of memory. */
 bool class_dump_class(struct trace_class *class);
 
-/* All descriptions so far: the bytes, which stay at their address, and their number. Any context. */
+/* All descriptions so far, and their size in bytes. They stay at their address. Any context. */
 const uint8_t *class_dump_all(size_t *ret_size);

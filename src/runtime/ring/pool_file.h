@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The ring pool: a file that a recorder makes beside the directories of the processes it records,
+/* The ring pool: a file that a recorder creates beside the directories of the processes that it records,
  *
  *     PARENT/pool/rings                        (PARENT: as in runtime/ring/process_file.h)
  *
- * A process maps it when its options name PARENT, and its children inherit the mapping. It holds the rings of
- * processes that can make no file there, as they have changed their user or root since, or have no descriptor
- * left: the mapping stays when a process changes its user and closes all descriptors. The file is sparse: a slot
- * has the pages that were written to.
+ * A process maps it when its options name PARENT, and its children inherit the mapping. It holds the rings of processes
+ * that cannot create files there, because they have changed their user or root, or have no descriptor left. The mapping
+ * stays when a process changes its user and closes all descriptors. The file is sparse: a slot has only the pages that
+ * were written to.
  *
- * Where addresses have 32 bits a process maps the head and 32 slots, 160 MiB: which ones depends on its pid.
+ * With 32-bit addresses, a process maps only the head and 32 slots (160 MiB). Its PID determines which slots.
  *
- * A process takes 128 slots at most, so that one of many threads leaves some to others. That is a bound for processes that
- * mean well: one that does not can take all, or write what it likes; events of processes that find none are counted.
+ * A process takes at most 128 slots, so that a process with many threads leaves slots to others. Only well-behaved
+ * processes keep this limit; any process can take all slots, or write anything. Events of processes that find no slot
+ * are counted.
  *
- * Slots change hands by `pid`: a process puts its pid where 0 is, by compare-and-exchange, then fills in the rest, and
- * `length` last. Only the recorder frees a slot, when its process is dead and what it held is read: the pages
- * first, then `length`, and `pid` last. In native byte order:
+ * A slot belongs to the process in `pid`. A process replaces 0 by its PID, by compare-and-exchange, then fills in the
+ * other members, `length` last. Only the recorder frees a slot, when its process is dead and its content has been read:
+ * first the pages, then `length`, and last `pid`. In native byte order:
  *
  *     offset  bytes
  *          0      8  "STRAPOOL"
@@ -45,11 +46,11 @@
  *     a process       closed = next sub-buffer; [full fence] if asleep is 1: exchanges it with 0, and, where it was 1,
  *                     wakes; likewise after `changes`
  *
- * So either the recorder sees the sub-buffer that was closed, or its process sees that the recorder sleeps. A process
- * that does so has the flag PROCESS_WAKES in its process file. tests/model/wake.pml is this for spin.
+ * So either the recorder sees the closed sub-buffer, or the process sees that the recorder sleeps. A process that wakes
+ * the recorder has the flag PROCESS_WAKES in its process file. tests/model/wake.pml is the model for spin.
  *
- * All processes that map the pool can write everywhere in it, of whatever user they are: the recorder believes
- * nothing of it, and names no file by it. */
+ * All processes that map the pool, of any user, can write everywhere in it. The recorder trusts no content of the pool,
+ * and uses none of it in file names. */
 
 #include <stdint.h>
 
@@ -58,11 +59,12 @@
 #define POOL_MAGIC "STRAPOOL"
 #define POOL_VERSION 2
 #define POOL_SLOTS 512U
-/* Slots that one process takes at most. Its further threads have no ring, and their events are counted as such. */
+/* Limit of slots of one process. Its further threads have no ring, and their events are counted as lost for this
+ * reason. */
 #define POOL_SLOTS_EACH 128U
 /* Slots that a process maps. */
 #define POOL_SLOTS_MAPPED (sizeof(void *) > 4 ? POOL_SLOTS : 32U)
-/* A ring of the default size, with drop counts of all classes that there can be. */
+/* Enough for a ring of the default size with drop counts for all possible classes. */
 #define POOL_SLOT_SIZE ((uint64_t)5 << 20)
 #define POOL_PROCESS UINT32_MAX
 

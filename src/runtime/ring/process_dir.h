@@ -15,17 +15,16 @@ struct trace_class;
  * -ENAMETOOLONG. Not from signal handlers. */
 int process_dir_setup(const char *parent, bool names);
 
-/* Maps LENGTH new bytes for the ring NUMBER: a file; if none can be created, a slot of the recorder's
- * pool (runtime/ring/pool_file.h); else anonymous memory, if IS_READ_HERE (this process reads the ring
- * itself) or this process writes its rings out, but not if SMALLER_WILL_DO: the caller tries again with a
- * smaller one. The first FIRST bytes are allocated; *RET_ALL: all are,
- * because the rest could not be allocated later (reserve_pages()). NULL: none of these is possible.
- * Any context. */
+/* Maps LENGTH new bytes for the ring NUMBER: a file; if none can be created, a slot of the recorder's pool
+ * (runtime/ring/pool_file.h); else anonymous memory, if IS_READ_HERE (this process reads the ring itself) or if this
+ * process writes its rings out. With SMALLER_WILL_DO, does not use anonymous memory, because the caller tries again
+ * with a smaller ring. The first FIRST bytes are allocated. *RET_ALL: all bytes are allocated, because the rest could
+ * not be allocated later (reserve_pages()). NULL: none of these is possible. Any context. */
 void *dir_map_ring(size_t length, size_t first, uint32_t number, bool is_read_here,
                    bool smaller_will_do, bool *ret_has_file, bool *ret_all);
 /* The directory of this process's rings; NULL: none. */
 const char *dir_path(void);
-/* The ring NUMBER will not be. Any context. */
+/* Call it if ring NUMBER will not be created after all. Any context. */
 void process_dir_unmake_ring(uint32_t number);
 
 /* Creates the directory now, without a ring, if an outside collector is expected
@@ -42,15 +41,15 @@ void process_dir_count_no_ring(void);
 
 /* Whether the program writes its rings out itself. */
 void process_dir_set_writes(bool writes);
-/* The absolute path to which it will write them, and the UUID of the trace that it will create there. Under the
- * pass lock. */
+/* Sets the absolute path to which the program will write its rings, and the UUID of the trace that it will create
+ * there. Under the pass lock. */
 void process_dir_plan_trace(const char *path, const uint8_t uuid[16]);
-/* Where it writes them from now on, an absolute path. Under the pass lock. */
+/* Sets the absolute path to which the program writes its rings from now on. Under the pass lock. */
 void process_dir_note_trace(const char *path, const uint8_t uuid[16]);
 /* Reports, once, that rings could not be created there. */
 void process_dir_complain(void);
 
 /* At the end of the process: creates no more files. REMOVE: removes N_RINGS rings and the directory. */
 void process_dir_end(unsigned n_rings, bool remove);
-/* In a child of fork(): what there is, is the parent's. */
+/* Call it in a child of fork(): the directory and rings are the parent's. */
 void process_dir_forget(void);

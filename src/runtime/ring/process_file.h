@@ -5,19 +5,19 @@
  *
  *     /dev/shm/strata-UID/PID-START        (rings=PARENT: PARENT/strata-PID-START)
  *
- * START being when the process began, in clock ticks since boot, because pids are reused. "-N" may follow:
+ * START is the start time of the process in clock ticks since boot, because PIDs are reused. "-N" may follow:
  *
- *  - in the first pid namespace, where the name exists because the process executed another program since, whose rings
- *    are left: N is 2, 3, …, 1001;
- *  - in any other pid namespace, always: N is 1002 times the namespace's inode, plus 2, 3, …, 1001 where that exists.
+ *  - in the first PID namespace: if the name exists because the process has executed another program and rings of the
+ *    previous program are left. N is 2, 3, …, 1001;
+ *  - in any other PID namespace: always. N is 1002 times the namespace's inode, plus 2, 3, …, 1001 if that name exists.
  *
  * The directory is made as ".PID-START" or ".PID-START-N", and renamed when it has its process file. It contains
  *
  *     ring-N     the rings (runtime/ring/ring.h)
  *     process    this file: whose they are, and what their records mean
  *
- * It is all that recovery and outside collectors have, so it is good at every instant: what is added
- * counts when `described` or `trace` say so, which is stored last. In native byte order:
+ * Recovery and outside collectors have nothing else, so the file is valid at every instant: additions count only when
+ * `described` or `trace`, which is stored last, includes them. In native byte order:
  *
  *     offset  bytes
  *          0      8  "STRAPROC"
@@ -53,8 +53,8 @@
  *         16      …  the name and, if there is one, the format, each with its NUL; for each field its kind
  *                    (enum strata_field_kind), its size, its name and its type with their NULs
  *
- * A process that ends by itself without having made a ring leaves a text file in PARENT instead, if PARENT is
- * locked (flock) by a recorder that will read and remove it:
+ * A process that ends by itself without having created a ring leaves a text file in PARENT instead, if a recorder has
+ * locked PARENT (flock). The recorder reads and removes it:
  *
  *     PARENT/no-rings-PID
  *
@@ -77,17 +77,17 @@
 #define PROCESS_WAKES 2U
 #define PROCESS_PATH_SIZE 4080
 
-/* The inode of the pid namespace that all others are below, and that sees all processes: a constant of Linux
+/* The inode of the initial PID namespace, which contains all others and sees all processes: a constant of Linux
  * (PROC_PID_INIT_INO). */
 #define FIRST_PID_NAMESPACE 0xeffffffcU
 
 #define PROCESS_FILE_NAME "process"
 #define RING_FILE_PREFIX "ring-"
-#define RINGS_PARENT "/dev/shm/strata-" /* and the user id */
+#define RINGS_PARENT "/dev/shm/strata-" /* and the user ID */
 #define NO_RINGS_PREFIX "no-rings-"
 #define NO_RINGS_MAGIC "strata-no-rings 1"
-#define RINGS_PREFIX "strata-" /* of a directory in a parent that the user named */
-#define RINGS_HIDDEN "."       /* before the name of one that is being made */
+#define RINGS_PREFIX "strata-" /* prefix of directories in a parent that the user named */
+#define RINGS_HIDDEN "."       /* prefix of a directory that is being created */
 
 struct process_trace {
     char path[PROCESS_PATH_SIZE];
@@ -116,8 +116,7 @@ struct process_file {
 
 _Static_assert(sizeof(struct process_file) == 12288, "as documented");
 
-/* Puts a trace into the one of the two that does not hold, and lets that hold. Nothing, where PATH is too
- * long. */
+/* Stores a trace in the unused one of the two entries, and makes that entry valid. Does nothing if PATH is too long. */
 static inline void process_file_put_trace(struct process_trace traces[2], uint32_t *trace,
                                           const char *path, const uint8_t uuid[16])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How records of a class are parsed and printed: computed once per class, when its first record is
- * written out, with copies of everything that it needs, so that the event's library may be unloaded. */
+/* How records of a class are parsed and printed. Computed once per class, when its first record is written out, with
+ * copies of everything that it needs, so that the event's library may be unloaded. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "runtime/format.h"
 
-#define RECORD_HEADER 8 /* bytes in front of a record's arguments */
+#define RECORD_HEADER 8 /* bytes before a record's arguments */
 
 struct layout_field {
     uint8_t kind; /* enum strata_field_kind */
@@ -25,26 +25,26 @@ struct record_layout {
     size_t name_len;
     unsigned n_fields;
     bool has_strings;
-    bool all_words; /* every field is 8 bytes, so that the arguments are simpletrace's already */
-    size_t size;    /* of the arguments; of those without strings only, where there are some */
+    /* every field has 8 bytes, so the arguments are already in simpletrace's form */
+    bool all_words;
+    size_t size; /* bytes of the arguments; without strings if there are strings */
     const struct layout_field *fields;
-    const struct layout_step *steps; /* the text after the name, by the format */
+    const struct layout_step *steps; /* the text after the name, from the format */
     unsigned n_steps;
 };
 
-/* The layout of a class, the same at each call; NULL: no such class, or out of memory. Under the pass
- * lock. */
+/* The layout of a class, the same at each call; NULL: no such class, or out of memory. Under the pass lock. */
 const struct record_layout *layout_of(uint32_t class_id);
 
-/* The size of the arguments at P, of which at most LEFT bytes exist; SIZE_MAX: they are longer. */
+/* The size of the arguments at P, of which LEFT bytes exist; SIZE_MAX: they are longer. */
 size_t layout_size(const struct record_layout *layout, const uint8_t *p, size_t left);
 
-/* The same of a class whose plan has no memory, from its fields; SIZE_MAX: no such class, too. */
+/* The same for a class whose layout could not be allocated, from its fields; SIZE_MAX also: no such class. */
 size_t layout_measure(uint32_t class_id, const uint8_t *p, size_t left);
 
-/* A field of SIZE bytes as 64 bits, sign-extended where it has a sign. */
+/* Loads a field as 64 bits, sign-extended if it is signed. */
 uint64_t layout_load(const struct layout_field *field, const uint8_t *p);
 
-/* NAME and, when there is a format, a blank and the arguments shown by it, as strata_log() has it. */
+/* Writes the name and, if there is a format, a blank and the formatted arguments, like strata_log(). */
 void layout_put_text(const struct record_layout *layout, struct line *line,
                      const uint8_t *arguments);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the owner's side of the ring shares among its files: ring.c makes rings and hands them to
- * threads, ring_reserve.c writes to them and asks ring.c for one. */
+/* Shared by the files of the ring's owner: ring.c creates rings and assigns them to threads; ring_reserve.c writes to
+ * them and asks ring.c for a ring. */
 
 #include "runtime/macro.h"
 #include "runtime/ring/ring.h"
@@ -18,11 +18,11 @@ static inline struct ring_map *ring_map_of(const struct strata_ring_commit *line
     return (struct ring_map *)((uintptr_t)line - offsetof(struct ring_map, committed));
 }
 
-/* Creates or reuses a ring for the calling thread: that of LEVEL, see runtime/ring/ring.h; strata_ring_self is that of level
- * 0. NULL: not possible. Safe in signal handlers. */
+/* Creates or reuses a ring for LEVEL of the calling thread (see runtime/ring/ring.h); strata_ring_self is the ring of
+ * level 0. NULL: impossible. Safe in signal handlers. */
 struct strata_ring *ring_acquire(unsigned level);
 
-/* The thread's ring of LEVEL; one without a line if it has none. */
+/* The thread's ring of LEVEL. If the thread has none, the result has no `line`. */
 struct strata_ring *ring_of_level(unsigned level);
 
 /* Counts an event of this class as lost because its thread has no ring. */
@@ -56,7 +56,7 @@ static inline uint64_t later(uint64_t a, uint64_t b)
     return (int64_t)(a - b) < 0 ? b : a;
 }
 
-/* Where a record may end at most in the packet that is open; 0: none is. */
+/* Limit of the end of a record in the open packet; 0: no packet is open. */
 static inline uint64_t packet_limit(const struct strata_ring *ring)
 {
     return ring->head & ring->sub_mask ? (ring->head | ring->sub_mask) - 7 : 0;
@@ -68,7 +68,7 @@ static inline struct ring_packet_header *packet_at(const struct strata_ring *rin
     return (struct ring_packet_header *)(ring->data + (position & ring->mask));
 }
 
-/* Completes the header of the packet that is open. */
+/* Completes the header of the open packet. */
 static inline void close_packet(const struct strata_ring *ring, struct ring_map *map, uint64_t time)
 {
     struct ring_packet_header *header = packet_at(ring, ring->head & ~ring->sub_mask);

@@ -19,19 +19,19 @@ bool ring_pool_is_mapped(void);
  * of this process. The recorder sees it after ring_pool_publish(). NULL: no pool, or no free slot. */
 void *ring_pool_take(uint32_t number, unsigned *ret_slot);
 void ring_pool_publish(unsigned slot, uint64_t length);
-/* After a sub-buffer was closed: wakes the recorder, should it sleep. errno stays as it is. */
+/* Call it after a sub-buffer was closed. Wakes the recorder if it sleeps. Keeps errno. */
 void ring_pool_wake(void);
 /* Frees a slot that was not published. */
 void ring_pool_give_back(unsigned slot);
 
-/* Whether P points into the pool's slots. */
+/* True if P points into the pool's slots. */
 bool ring_pool_contains(const void *p);
-/* The slot that contains P is no longer this process's; maps other memory there. */
+/* Call it if the slot that contains P no longer belongs to this process. Maps other memory there. */
 void ring_pool_spoil(const void *p);
 
-/* Counts an event of this process as lost. False: no pool. */
+/* Counts an event of this process as lost. Returns false if there is no pool. */
 bool ring_pool_count_no_ring(void);
-/* How many events of this process were counted. */
+/* The number of events of this process that were counted. */
 uint64_t ring_pool_no_ring(void);
 
 /* In a child of fork(). */

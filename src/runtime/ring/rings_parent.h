@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The directory in which processes make theirs (runtime/ring/process_file.h), and the names that they give them. NAMED is
- * the one that the user named; "": the default. Nothing here allocates or waits but for the file system; signal
- * handlers may call it. */
+/* The directory in which processes create their directories (runtime/ring/process_file.h), and the names of these
+ * directories. NAMED is a directory that the user named; "": the default directory. Nothing here allocates memory, or
+ * waits except for the file system; signal handlers may call it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,15 +12,17 @@
 
 #define RINGS_NAME_SIZE 96
 
-/* The parent directory, open; its path with a '/' behind it goes to LINE. -errno. */
+/* Opens the parent directory, and writes its path with a final '/' to LINE. -errno. */
 int rings_parent_open(const char *named, struct line *line);
-/* Of the default one, which is open: whether there are too many processes in it. */
+/* For the default directory, open as PARENT: true if it has too many processes. */
 bool rings_parent_is_full(const char *named, int parent);
-/* Of the default one: whether LENGTH bytes more leave a part of the file system of FD free. 0, -ENOSPC. */
+/* For the default directory: checks that LENGTH more bytes leave a part of the file system of FD free. Returns 0 or
+ * -ENOSPC. */
 int rings_parent_leaves_space(const char *named, int fd, uint64_t length);
 
-/* Makes a directory that was not there, whose name, put into NAME, begins with RINGS_HIDDEN. Returns it open; -errno. */
+/* Creates a new directory whose name begins with RINGS_HIDDEN, and writes the name to NAME. Returns its descriptor, or
+ * -errno. */
 int rings_parent_make_hidden(const char *named, int parent, char name[RINGS_NAME_SIZE]);
-/* Gives it the name under which it is looked for, which goes to LINE. Its process file is there, so that a directory of
- * that name always has one. -ENOENT: it was taken for one of a process that is dead. */
+/* Renames the directory to its visible name, and writes that name to LINE. The directory must have its process file, so
+ * that a visible directory always has one. -ENOENT: it was mistaken for the directory of a dead process and removed. */
 int rings_parent_show(const char *named, int parent, const char *hidden, struct line *line);

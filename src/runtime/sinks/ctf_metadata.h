@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The metadata of a CTF trace: what CTF 1.8 (in its language TSDL) says about the packets of rings and
- * about each event class. */
+/* The metadata of a CTF trace. They describe the packets of rings and each event class in TSDL, the language of CTF
+ * 1.8. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +20,6 @@ struct ctf_metadata {
     pid_t pid;
 };
 
-/* The text: the part before the classes, and each class. */
+/* Write the part before the classes, and the part of each class. */
 void ctf_metadata_put_start(FILE *f, const struct ctf_metadata *metadata);
 void ctf_metadata_put_class(FILE *f, const struct trace_class *class);

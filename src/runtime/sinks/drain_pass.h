@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A *pass* reads all rings once and hands their contents to the sinks (runtime/writer.h). This file
- * holds what the writer and the sinks both need: the pass lock and, under it, the trace's clock, its
- * UUID, and whether this process is a forked child.
+/* A *pass* reads all rings once and passes their contents to the sinks (runtime/writer.h). This file has what both the
+ * writer and the sinks need: the pass lock and, under it, the trace's clock, its UUID, and whether this process is a
+ * forked child.
  *
  * All functions but pass_lock(), pass_lock_within() and pass_unlock() require the pass lock. */
 
@@ -17,9 +17,9 @@ void pass_lock(void);
 int pass_lock_within(uint64_t ns);
 void pass_unlock(void);
 
-/* The writer's thread makes the pass, which may take long until the thread must stop (pass_hurry()). */
+/* True: the writer's thread makes the pass, which may take long until the thread must stop (pass_hurry()). */
 void pass_set_by_thread(bool by_thread);
-/* The thread must end. Needs no lock. */
+/* True: the thread must end. Needs no lock. */
 void pass_set_hurry(bool hurry);
 bool pass_is_hurried(void);
 
@@ -29,16 +29,16 @@ bool pass_is_hurried(void);
  * something. *SINCE must be 0 when the wait begins. */
 bool pass_may_wait(bool *stalled, uint64_t *since);
 
-/* Whether this process was forked by one that was traced. */
+/* True if this process was forked by a traced process. */
 bool pass_is_child(void);
 void pass_uuid(uint8_t ret[16]);
 
 /* The clock, started with the first call. */
 struct clock_sync *pass_times(void);
-/* When tracing began, and the clock's rate as it is known by now. */
+/* The moment when tracing began; the clock's rate as far as known. */
 struct clock_pair pass_clock_start(void);
 uint64_t pass_clock_hz(void);
-/* As well as the clock's rate can be known now, if it was started. */
+/* Determines the clock's rate as exactly as possible now, if the clock was started. */
 void pass_finish_times(void);
 /* Converts CLOCK_MONOTONIC to CLOCK_REALTIME by their current difference. */
 uint64_t pass_realtime(uint64_t monotonic);
