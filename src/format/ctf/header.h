@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Headers of events of which each number has its place: structures of integers, and those in which a variant follows, as
- * LTTng's, whose tag is the event's number. They are read without a walk through their types. */
+/* Event headers in which each number has a fixed place: structs of integers, and structs that end with a variant, such
+ * as LTTng's, whose tag is the event's number. They are read without walking their types. */
 
 #include "base/bytes.h"
 #include "base/macro.h"
 #include "format/ctf/type.h"
 
-/* A number; bits from the header's begin. */
+/* The place of a number. */
 struct ctf_place {
     uint32_t at;
-    uint8_t size; /* bits; 0: there is none */
+    uint8_t size; /* bits; 0: no such number */
     bool big_endian;
 };
 
@@ -22,9 +22,9 @@ struct ctf_header_form {
 };
 
 struct ctf_header {
-    bool known;     /* it is such a header */
+    bool known;     /* the header has this form */
     uint32_t align; /* bits */
-    uint32_t bytes; /* that reading it may touch */
+    uint32_t bytes; /* bytes that reading may access */
     struct ctf_form_choice {
         uint64_t low, high; /* values of the tag */
         struct ctf_header_form form;
@@ -49,7 +49,7 @@ static inline uint64_t ctf_place_read(const struct ctf_place *place, const uint8
     return v << (64 - place->size - place->at % 8) >> (64 - place->size);
 }
 
-/* The form of the header at P; NULL: it has none of the values that are known. */
+/* The form of the header at P, or NULL if its tag has no known value. */
 static inline const struct ctf_header_form *ctf_header_form(const struct ctf_header *header,
                                                             const uint8_t *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of layout.c: what it knows while it makes the classes of a metadata, which class.c does one by one. */
+/* Shared by layout.c and class.c: the state while the classes of a metadata are made. class.c makes one class. */
 
 #include "base/map.h"
 #include "event/value.h"
@@ -9,15 +9,15 @@
 #include "format/ctf/references.h"
 
 #define NAME_MAX_LEN 200
-#define CHOICES_MAX 16 /* variants on the way through an event */
+#define CHOICES_MAX 16 /* limit of variants in one event */
 
-/* What the variants of an event are, in the order in which they are met: the number of a member of each. */
+/* The choices of an event's variants, in the order in which they are met: the number of a member for each variant. */
 struct choices {
     uint32_t member[CHOICES_MAX];
     uint32_t n_members[CHOICES_MAX];
-    unsigned n; /* that are set */
+    unsigned n; /* number of choices that are set */
     unsigned n_met;
-    bool whole; /* none is chosen */
+    bool whole; /* no choices: variants are JSON */
 };
 
 struct maker {
@@ -25,18 +25,19 @@ struct maker {
     bool exported;
     struct catalogue *catalogue;
     struct error *error;
-    const struct ctf_stream_class *stream; /* whose classes are made */
-    const struct ctf_class *class;         /* that is made */
-    struct map by_name; /* exported: the first class of each name, after its origin's address */
+    const struct ctf_stream_class *stream; /* the stream whose classes are being made */
+    const struct ctf_class *class;         /* the class that is being made */
+    /* exported: the first class of each name; keys are the origin's address and the name */
+    struct map by_name;
     struct ctf_scopes scopes;
-    uint64_t n_event_ids; /* of all streams so far */
-    uint32_t n_shapes;    /* likewise, beyond the first of each event */
+    uint64_t n_event_ids; /* event IDs of all streams so far */
+    uint32_t n_shapes;    /* shapes of all streams so far, without the first of each event */
     struct choices choices;
-    /* The class at hand. */
+    /* The fields of the class that is being made. */
     struct field fields[FIELDS_MAX];
     unsigned n_fields;
-    bool after_variable; /* a field before has a variable length */
-    uint32_t offset;     /* bytes up to there */
+    bool after_variable; /* an earlier field has a variable length */
+    uint32_t offset;     /* bytes up to the next field */
     char prefix[NAME_MAX_LEN + 1];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of the reader of CTF's streams (ctf.c): what it knows of a trace (trace.c), of the packet
- * at hand (packet.c) and of the event (event.c). */
+/* Shared by the files of the CTF stream reader (ctf.c): its state about a trace (trace.c), the current packet
+ * (packet.c) and the event (event.c). */
 
 #include "base/wide.h"
 #include "format/ctf/ctf.h"
@@ -12,22 +12,22 @@
 #define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
 
 #define RUN_MAX 2048
-/* What is read at once of a packet that may be skipped: enough for most headers. */
+/* Bytes that are read first of a packet that may be skipped: enough for most headers. */
 #define CTF_HEADER_READ ((size_t)512)
-#define LOSSES_MAX 3 /* that come with a packet */
+#define LOSSES_MAX 3 /* limit of losses that a packet adds */
 
-/* The size of a made payload besides its arrays: numbers, and the NULs and lengths of the rest. */
+/* The size of a made payload without its arrays: numbers, and the NULs and lengths of the rest. */
 #define MADE_ROOM ((size_t)64 * 1024)
 
 struct ctf_thread {
     struct ctf_thread *next;
     int32_t tid;
-    uint32_t comm; /* what it was called when it was last heard of: a number among the names */
+    uint32_t comm; /* number of its last known name */
 };
 
 #define THREAD_BUCKETS 256
 
-/* Names of threads, each once; the number 0 is none. Those beyond COMM_CHUNKS * COMM_CHUNK are not kept. */
+/* Names of threads, each stored once; number 0: no name. Names beyond COMM_CHUNKS * COMM_CHUNK are not kept. */
 #define COMM_CHUNK 256
 #define COMM_CHUNKS 256
 #define COMM_BUCKETS 1024
@@ -42,31 +42,31 @@ struct ctf_comm {
 struct ctf_comms {
     struct ctf_comm *buckets[COMM_BUCKETS];
     struct ctf_comm *chunks[COMM_CHUNKS];
-    uint32_t n; /* and the highest number */
+    uint32_t n; /* number of names, and the highest number */
 };
 
-/* Whose events are a layer's: a trace has one, but for what was exported of several. */
+/* The origin of events of one layer. A trace has one origin, unless it was exported from several. */
 struct ctf_origin {
     struct origin origin;
     const struct ctf_trace *trace;
     struct ctf_thread *threads[THREAD_BUCKETS];
 };
 
-/* A CPU of a tracer whose packets say their CPU: its streams of which not all was read. */
+/* A CPU of a tracer whose packets state their CPU: its streams that are not read completely. */
 struct ctf_cpu {
     struct ctf_cpu *next;
     int32_t cpu;
     unsigned n_streams;
-    int64_t end; /* of its last packet; TIME_UNKNOWN: not known */
+    int64_t end; /* end of its last packet; or TIME_UNKNOWN */
 };
 
 struct ctf_trace {
-    struct ctf_origin *first; /* of what has no other */
+    struct ctf_origin *first; /* for streams without another origin */
     struct ctf_cpu *cpus;
-    unsigned n_cpus; /* that have such streams */
-    int64_t end;     /* of the last of the other CPUs; TIME_UNKNOWN: there are none */
-    int64_t
-        begin; /* of the first packet of any CPU, as far as it is known; TIME_UNKNOWN: it is not */
+    unsigned n_cpus; /* CPUs with such streams */
+    int64_t end;     /* end of the last one of the other CPUs; TIME_UNKNOWN: none */
+    /* Begin of the first packet of any CPU, as far as known; or TIME_UNKNOWN. */
+    int64_t begin;
     struct catalogue *catalogue;
     struct ctf_metadata metadata;
     struct ctf_layout layout;
@@ -77,95 +77,99 @@ struct ctf_trace {
     int64_t base_ns;
     uint64_t factor;
     unsigned shift;
-    uint64_t after_max, before_max; /* ticks from base_ticks that have a time in ns */
+    /* limits of ticks from base_ticks that can be converted to ns */
+    uint64_t after_max, before_max;
     struct ctf_comms comms;
     unsigned n_foreign; /* streams whose packets have another UUID than the metadata */
     const struct ctf *first_foreign;
 };
 
-/* What headers and contexts say. */
+/* Values from headers and contexts. */
 struct ctf_header_values {
     uint64_t values[CTF_ROLES];
     uint32_t has; /* a bit for each role */
     uint8_t uuid[16];
     unsigned uuid_len;
     unsigned discarded_bits;
-    unsigned number_bits; /* of the packet's number */
+    unsigned number_bits; /* bits of the packet's number */
     const char *name;
     uint64_t name_len;
-    uint64_t ticks; /* of the clock, as of the last stamp */
+    uint64_t ticks; /* full value of the clock at the last time stamp */
 };
 
-/* The files of a stream that goes on in others (chain.c). */
+/* The further files of a stream (chain.c). */
 struct ctf_files {
-    char **paths; /* those after the first */
+    char **paths; /* files after the first */
     unsigned n, next;
-    size_t capacity;        /* of the buffer of each */
-    uint64_t before, after; /* bytes of the files before and after the one at hand */
+    size_t capacity;        /* capacity of each file's buffer */
+    uint64_t before, after; /* bytes of the files before and after the current file */
 };
 
 struct ctf {
     struct source source; /* first: the source is the reader */
     struct input in;
     struct ctf_trace *trace;
-    struct ctf_cpu *of_cpu; /* NULL: its first packet says none, or all of it was read */
-    const struct ctf_stream_class *class; /* of the packet at hand */
+    /* NULL: its first packet does not state a CPU, or all of it was read */
+    struct ctf_cpu *of_cpu;
+    const struct ctf_stream_class *class; /* class of the current packet */
     bool keep_going;
-    bool damaged; /* what follows is to be passed over */
-    bool is_cut;  /* its recorder wrote more than is here */
-    bool foreign; /* its packets have another UUID than the metadata: */
+    bool damaged; /* skip the following data */
+    bool is_cut;  /* its recorder wrote more than the file has */
+    bool foreign; /* its packets have another UUID than the metadata: `uuid` */
     uint8_t uuid[16];
     int failed;
     uint64_t *slots;
-    /* The packet at hand; bits from its begin. */
+    /* The current packet; positions in bits from its begin. */
     bool in_packet;
-    uint64_t origin;   /* of the next byte of `in` */
-    uint64_t position; /* of the next bit: less than 8 after origin, or beyond what is there */
-    uint64_t content;  /* its end; UINT64_MAX: the file's */
-    uint64_t size;     /* with padding */
-    uint64_t end;      /* ticks */
+    uint64_t origin; /* of the next byte of `in` */
+    /* of the next bit: less than 8 bits after origin, or beyond the available data */
+    uint64_t position;
+    uint64_t content; /* end of its content; UINT64_MAX: end of the file */
+    uint64_t size;    /* with padding */
+    uint64_t end;     /* ticks */
     bool has_end;
     int32_t tid;
     int32_t cpu;
-    /* From packet to packet. */
+    /* Kept from packet to packet. */
     struct ctf_header_values heard;
     bool any;
-    bool has_events; /* in its packets so far, but for repeated ones */
+    bool has_events; /* the packets so far, without repeated ones, had events */
     bool has_gap, has_held;
-    bool is_repeated;   /* the packet at hand was read before, in an earlier file */
-    uint64_t number;    /* of the packet before */
-    uint64_t discarded; /* as of the packet before */
-    uint64_t pending;   /* dropped in the packet at hand */
-    int64_t last;       /* time of what was lent last, or TIME_UNKNOWN */
-    int64_t since;      /* end of the packet before, or TIME_UNKNOWN */
-    /* What could not be read, up to the next packet, if has_gap. */
+    bool is_repeated;   /* the current packet was already read in an earlier file */
+    uint64_t number;    /* number of the previous packet */
+    uint64_t discarded; /* events discarded up to the previous packet */
+    uint64_t pending;   /* events dropped in the current packet */
+    int64_t last;       /* time of the last item returned, or TIME_UNKNOWN */
+    int64_t since;      /* end of the previous packet, or TIME_UNKNOWN */
+    /* If has_gap: the unreadable data before the next packet. */
     uint64_t gap_bytes;
     int64_t gap_since;
-    int64_t seek_time; /* packets that end before it are skipped; INT64_MIN: none */
-    /* The last event of a packet, until the next one says whether some were lost after it. Its payload is in one of two, as
-     * the one before it may be lent. Valid if has_held. */
+    int64_t seek_time; /* packets that end before this time are skipped; INT64_MIN: none */
+    /* If has_held: the last event of a packet. It is kept until the next packet states whether events were lost after
+     * it. It has two payload buffers, because the previous held event may still be borrowed. */
     struct item held;
     uint8_t *held_payloads[2];
     unsigned next_held;
     struct ctf_files files;
-    /* Payloads that are made, of one run. */
+    /* The made payloads of one run. */
     uint8_t *made;
     size_t made_len;
     size_t made_room;
-    const struct ctf_class *event; /* the current one, and its thread, CPU and vCPU */
-    const struct ctf_shape *shape; /* of the event, as far as it was read */
+    /* class of the current event; its thread, CPU and vCPU are below */
+    const struct ctf_class *event;
+    const struct ctf_shape *shape; /* shape of the event, as far as it was read */
     struct text scratch;
     int32_t event_tid;
     int32_t event_cpu;
     int32_t event_vcpu;
     uint32_t event_comm;
-    uint32_t comm; /* of the packet's thread */
+    uint32_t comm; /* name of the packet's thread */
     bool in_context;
 
     struct item items[RUN_MAX];
 };
 
-/* Whether TICKS have a time. */
+/* True if TICKS can be converted to a time. */
 static inline bool ctf_has_time(const struct ctf_trace *trace, uint64_t ticks)
 {
     int64_t since = (int64_t)(ticks - trace->base_ticks);
@@ -187,53 +191,53 @@ static inline bool ctf_has(const struct ctf_header_values *heard, enum ctf_role 
     return heard->has >> role & 1;
 }
 
-/* What the events of the packet at hand are of. */
+/* The origin of the events of the current packet. */
 static inline struct origin *ctf_origin_of(const struct ctf *c)
 {
     return c->class ? c->class->decl->origin : &c->trace->first->origin;
 }
 
-/* Whether Strata made it from another trace. */
+/* True if Strata exported the trace from another trace. */
 bool ctf_is_exported(const struct ctf_trace *trace);
-/* Whether LTTng traced a kernel. */
+/* True if LTTng traced a kernel. */
 bool ctf_is_of_lttng_kernel(const struct ctf_trace *trace);
 
-/* Goes on to the stream's next file: 1; 0: there is none; or a negative errno. */
+/* Continues with the stream's next file. Returns 1; 0: there is none; or a negative errno. */
 int ctf_next_file(struct ctf *c);
 void ctf_files_done(struct ctf_files *files);
-/* Whether the packet whose header was read is of a tracer that has begun again: its number is lower, and it is later. */
+/* True if the packet whose header was read is from a restarted tracer: it has a lower number and a later time. */
 bool ctf_has_restarted(const struct ctf *c);
-/* Whether the packet whose header was read, number NUMBER, was in an earlier file, too: snapshots overlap. */
+/* True if the packet whose header was read was already in an earlier file, because snapshots overlap. */
 bool ctf_is_repeated(const struct ctf *c);
 
-/* -EBADMSG, where the next byte of the input stands. */
+/* Sets an error -EBADMSG at the next byte of the input, and returns it. */
 int ctf_damaged(struct ctf *c, const char *format, ...) _printf_(2, 3) _cold_;
-/* The same of TICKS, which have no time. */
+/* The same for TICKS that cannot be converted to a time. */
 int ctf_time_is_damaged(struct ctf *c, uint64_t ticks) _cold_;
 int ctf_out_of_memory(struct ctf *c);
 
-/* Notes what a thread is called now (TID may be PID_UNKNOWN); *RET_COMM: for items. LEN 0: nothing is known, and it is
- * 0. -ENOMEM. */
+/* Notes the present name of a thread (TID may be PID_UNKNOWN). *RET_COMM: the number of the name, for items. LEN 0: the
+ * name is unknown, and *RET_COMM is 0. -ENOMEM. */
 int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, uint32_t *ret_comm);
 
-/* What TYPE (may be NULL) at CURSOR says goes into c->heard. As ctf_walk(). */
+/* Reads TYPE (may be NULL) at CURSOR into c->heard. Returns as ctf_walk(). */
 int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_type *type);
 struct ctf_cursor ctf_cursor_of(const struct ctf *c);
-/* Moves on to POSITION, or as far as the buffer goes. */
+/* Moves to POSITION, or to the end of the buffer if that comes first. */
 void ctf_move_to(struct ctf *c, uint64_t position);
-/* Adds a loss to the run, of which there are *N. */
+/* Adds a loss to the run of *N items. */
 void ctf_put_loss(struct ctf *c, unsigned *n, enum loss_cause cause, uint64_t lost, int64_t since,
                   int64_t until);
-/* What could not be read lasts until UNTIL. */
+/* Ends the unreadable gap at UNTIL. */
 void ctf_end_gap(struct ctf *c, unsigned *n, int64_t until);
-/* 1: a packet's header was read; 0: not all of it is in the buffer. Up to two items are added to the run,
- * of which there are *N. */
+/* Reads a packet's header. Returns 1, or 0 if the buffer does not have all of it. Adds up to two items to the run of *N
+ * items. */
 int ctf_open_packet(struct ctf *c, unsigned *n);
-/* All records of the packet are read: reports dropped events, by up to one item. */
+/* Call it when all records of the packet are read. Reports dropped events by at most one item. */
 void ctf_end_events(struct ctf *c, unsigned *n);
 
-/* How many bytes the fields of OF, which is direct, take at P, of which LEFT are there; SIZE_MAX: more. The first is for
- * those with strings. */
+/* The size of the fields of OF, which must be direct, at P, of which LEFT bytes are available; SIZE_MAX: more. The
+ * first function is for classes with strings. */
 size_t ctf_size_of_strings(const struct ctf_class *of, const uint8_t *p, size_t left);
 static inline size_t ctf_size_of(const struct ctf_class *of, const uint8_t *p, size_t left)
 {
@@ -242,10 +246,9 @@ static inline size_t ctf_size_of(const struct ctf_class *of, const uint8_t *p, s
     return of->size <= left ? of->size : SIZE_MAX;
 }
 
-/* Adds records to the run, as far as they are in the buffer. 1: some more may be done; 0: the buffer ends
- * before the record does; 2: the other function reads the next one; -ENOBUFS: no room for its payload;
- * another negative errno: damage. The first is for streams with a known header, the second reads one
- * record of any kind. */
+/* Add records in the buffer to the run. Return 1: there may be more; 0: the buffer ends before the record; 2: the other
+ * function must read the next record; -ENOBUFS: no room for its payload; another negative errno: damage. The first
+ * function is for streams with a known header; the second reads one record of any kind. */
 int ctf_walk_records(struct ctf *c, unsigned *n);
 int ctf_walk_record(struct ctf *c, unsigned *n);
 

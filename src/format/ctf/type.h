@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the metadata of a trace in CTF declares: types, and the four kinds of things that have them. All of it is in the
- * arena that the parser (tsdl.h) was given. */
+/* The declarations in the metadata of a CTF trace: types, clocks, streams and events. All of them are in the arena that
+ * was passed to the parser (tsdl.h). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,18 +16,18 @@ enum ctf_kind {
     CTF_FLOAT,
     CTF_STRING, /* ends at a NUL */
     CTF_STRUCT,
-    CTF_VARIANT, /* one of its members, selected by a number before it */
+    CTF_VARIANT, /* one of its members, selected by an earlier number */
     CTF_ARRAY,
-    CTF_SEQUENCE, /* an array whose length stands before it */
+    CTF_SEQUENCE, /* an array whose length precedes it */
 };
 
 enum ctf_order {
-    CTF_ORDER_NATIVE, /* of the trace; none is left when the metadata is read */
+    CTF_ORDER_NATIVE, /* the order of the trace; replaced while the metadata is parsed */
     CTF_ORDER_LE,
     CTF_ORDER_BE,
 };
 
-/* What readers know members of headers and contexts by. */
+/* The meaning of members of headers and contexts. */
 enum ctf_role {
     CTF_ROLE_NONE,
     CTF_ROLE_MAGIC,
@@ -45,7 +45,7 @@ enum ctf_role {
     CTF_ROLE_TID,
     CTF_ROLE_PID,
     CTF_ROLE_TASK_NAME,
-    CTF_ROLE_VCPU, /* of what strata exported */
+    CTF_ROLE_VCPU, /* only in traces that strata exported */
     CTF_ROLES,
 };
 
@@ -53,13 +53,13 @@ struct ctf_type;
 struct origin;
 
 struct ctf_member {
-    const char *name;   /* without the '_' that keeps it apart from words of the language */
-    const char *c_type; /* in a comment of libstrata's; NULL: none */
+    const char *name;   /* without the '_' that distinguishes it from keywords */
+    const char *c_type; /* from a comment of libstrata; NULL: none */
     struct ctf_type *type;
-    uint32_t slot; /* where its value is kept for what refers to it, from 1; 0: nothing does */
+    uint32_t slot; /* slot of its value, from 1, for references to it; 0: no references */
     uint32_t line;
-    uint8_t role; /* enum ctf_role, by the name alone */
-    bool length;  /* is only the length of the sequence after it, as LTTng writes it */
+    uint8_t role; /* enum ctf_role, by the name */
+    bool length;  /* only the length of the following sequence, as written by LTTng */
 };
 
 /* Where a location of CTF 2 begins. */
@@ -73,70 +73,72 @@ enum ctf_location_origin {
     CTF_ORIGIN_FIELDS,
 };
 
-/* What a sequence or variant of CTF 2 refers to: members inside each other, NULL being the struct around. */
+/* The value to which a sequence or variant of CTF 2 refers: nested member names; NULL: the enclosing struct. */
 struct ctf_location {
     uint8_t origin; /* enum ctf_location_origin */
     uint32_t n;
     const char **names;
 };
 
-/* A label of an enum, for the values LOW to HIGH; signed ones where the enum is signed. */
+/* A label of an enum, for the values LOW to HIGH, which are signed if the enum is signed. */
 struct ctf_range {
     const char *label;
     int64_t low, high;
 };
 
-/* For these values of its tag, a variant is its member of this number. */
+/* For tags from LOW to HIGH, a variant is the member of number MEMBER. */
 struct ctf_choice {
-    int64_t low, high; /* signed where the tag is */
+    int64_t low, high; /* signed if the tag is signed */
     uint32_t member;
 };
 
 struct ctf_clock {
     struct ctf_clock *next;
-    const char *id; /* CTF 2: by which streams have it */
+    const char *id; /* CTF 2: ID by which streams refer to it */
     const char *name;
     const char *uuid; /* NULL: unknown; LTTng has the boot id there */
     uint64_t hz;      /* never 0 */
-    int64_t offset_s; /* when its value was 0, from the epoch: seconds … */
-    int64_t offset;   /* … and ticks */
-    bool since_1970;  /* the offset is from there */
+    int64_t offset_s; /* when its value was 0, from the epoch: seconds, */
+    int64_t offset;   /* and ticks */
+    bool since_1970;  /* the epoch is 1970 */
 };
 
 struct ctf_type {
     enum ctf_kind kind;
-    uint32_t line;  /* where it stands */
-    uint32_t align; /* bits, a power of two; of a struct with that of its members */
+    uint32_t line;  /* line of the declaration */
+    uint32_t align; /* bits, a power of two; of a struct: including its members */
     uint32_t size;  /* bits, 1 to 64: integer, enum, float */
     enum ctf_order order;
     bool is_signed;
-    bool whole; /* a number of 1, 2, 4 or 8 bytes, of no other kind than its order says */
+    bool whole; /* a number of 1, 2, 4 or 8 bytes without other properties than its order */
     bool text;  /* an integer that is a character */
-    /* Of CTF 2. */
-    bool backwards;   /* a number whose bits have the other order */
+    /* For CTF 2. */
+    bool backwards;   /* the bits of the number have the other order */
     bool is_variable; /* a number in LEB128; `size` is 64 */
     bool is_bool;     /* an integer: false or true */
-    bool is_flags;    /* an enum: `ranges` are of bits */
-    bool is_blob;     /* an array, sequence: bytes of no meaning */
-    bool is_optional; /* a variant: its second member is nothing, for all values without a choice */
+    bool is_flags;    /* enum: `ranges` are ranges of bits */
+    bool is_blob;     /* array, sequence: bytes without a meaning */
+    /* variant: its second member is empty, for all values without a choice */
+    bool is_optional;
     uint8_t role;     /* enum ctf_role */
     uint8_t encoding; /* enum encoding: of a string, or of the characters of an array */
     uint8_t base;
-    const struct ctf_clock *clock;  /* that the integer is a value of; NULL: of none */
+    const struct ctf_clock *clock;  /* the integer is a value of this clock; NULL: none */
     struct ctf_member *members;     /* struct, variant */
     const struct ctf_range *ranges; /* enum */
     uint32_t n_members, n_ranges;
-    const void *labels;                  /* enum: of layout.c */
+    const void *labels;                  /* enum: used by layout.c */
     struct ctf_type *element;            /* array, sequence */
     uint64_t length;                     /* array */
     const char *reference;               /* sequence: its length; variant: its tag. As written */
-    const struct ctf_location *location; /* the same of CTF 2; NULL: `reference` alone */
+    const struct ctf_location *location; /* the same in CTF 2; NULL: only `reference` */
     const struct ctf_type *tag;          /* variant: the number that selects */
-    const struct ctf_choice *choices;    /* variant: the first that has the tag's value is taken */
+    /* variant: the first choice with the tag's value is used */
+    const struct ctf_choice *choices;
     uint32_t n_choices;
-    uint32_t slot;         /* the slot of what the reference names */
-    uint32_t depth;        /* of the structs, variants and arrays inside each other, and … */
-    uint32_t weight;       /* … how many members they have together: both are bounded */
+    uint32_t slot;         /* slot of the referenced value */
+    uint32_t depth;        /* nesting depth of structs, variants and arrays; limited */
+    uint32_t weight;       /* total number of their members; limited */
     struct ctf_type *next; /* all types of a metadata */
 };
 
@@ -145,9 +147,9 @@ struct ctf_event_decl {
     struct ctf_event_decl *next_of_stream; /* format/ctf/layout.h */
     uint64_t id;
     uint64_t stream;
-    const char *name;   /* as in the metadata, with the group in front */
-    const char *group;  /* in a comment of strata-export; NULL: none */
-    const char *format; /* in a comment of libstrata's; NULL: none */
+    const char *name;   /* as in the metadata, including the group */
+    const char *group;  /* from a comment of strata-export; NULL: none */
+    const char *format; /* from a comment of libstrata; NULL: none */
     struct ctf_type *context;
     struct ctf_type *fields; /* NULL: none */
     uint32_t line;
@@ -159,18 +161,18 @@ struct ctf_stream_decl {
     struct ctf_type *packet_context; /* each may be NULL */
     struct ctf_type *event_header;
     struct ctf_type *event_context;
-    struct origin *origin; /* of its events; set by trace.c */
+    struct origin *origin; /* origin of its events; set by trace.c */
     uint32_t line;
 };
 
-/* A source of what strata exported: of the stream classes 2 * `number` and 2 * `number` + 1. */
+/* A source of a trace that strata exported: stream classes 2 * `number` and 2 * `number` + 1. */
 struct ctf_source_decl {
     struct ctf_source_decl *next;
     uint64_t number;
     const char *layer;
-    /* By the trace's clock: before it, not all CPUs of the source were recorded. 0: they were. */
+    /* By the trace's clock: not all CPUs of the source were recorded before this time; 0: all were. */
     uint64_t complete_from;
-    struct origin flags; /* of which those of event/origin_flags.h are set */
+    struct origin flags; /* only the flags of event/origin_flags.h are set */
 };
 
 struct ctf_metadata {
@@ -184,22 +186,22 @@ struct ctf_metadata {
     struct ctf_stream_decl *streams;
     struct ctf_event_decl *events; /* in their order */
     struct ctf_type *types;        /* all */
-    uint32_t n_slots;              /* slots are 1 to this; set by references.c */
+    uint32_t n_slots;              /* slots are 1 to n_slots; set by references.c */
 
-    /* Of the environment; NULL, or -1, if it is unknown. */
+    /* From the environment; NULL or -1 if unknown. */
     const char *tracer;
     const char *process;
     const char *host;
-    const char *domain;              /* LTTng's: "kernel", "ust" */
+    const char *domain;              /* of LTTng: "kernel", "ust" */
     struct ctf_source_decl *sources; /* in their order */
     struct ctf_source_decl *last_source;
     int64_t pid;
-    bool in_ticks; /* of what strata exported: the rate of the clock is not known */
-    /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
+    bool in_ticks; /* exported by strata: the rate of the clock is unknown */
+    /* Of libstrata: one moment in ticks of the clock and in ns of CLOCK_MONOTONIC. */
     bool has_moment;
     uint64_t ticks;
     int64_t monotonic;
 };
 
-/* What members of headers and contexts of this name, without its '_', are known as. */
+/* The role of members of headers and contexts with this name, without its '_'. */
 enum ctf_role ctf_role_of(const char *name);

@@ -5,7 +5,7 @@
 
 #include "event/clock.h"
 
-/* The clock that the text of `trace_clock` ("local [mono] x86-tsc") names: the one in brackets, or the
- * only one. The name is static for the kernel's own clocks and otherwise "unknown"; what is not
- * nanoseconds has the rate 0 if the kernel does not report it. */
+/* Parses the text of `trace_clock` ("local [mono] x86-tsc"): the clock in brackets, or the only one. The name is
+ * static: a name of the kernel's own clocks, or "unknown". A clock that does not count nanoseconds has rate 0 unless
+ * the kernel reports its rate. */
 struct clock ftrace_clock(const char *text, size_t len);

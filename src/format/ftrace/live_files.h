@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The files of a tracefs tree that are handed over while a kernel is traced (format/ftrace/live.h), as struct
- * kernel_events requires them. */
+/* Keeps the files of a tracefs tree that are passed in while a kernel is traced (format/ftrace/live.h), in the form
+ * that struct kernel_events requires. */
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -13,7 +13,7 @@
 struct live_file {
     char *path, *text;
     size_t len;
-    const char *system; /* of a format: in the arena */
+    const char *system; /* of a format; in the arena */
 };
 
 struct live_files {
@@ -27,12 +27,12 @@ struct live_files {
 
 /* NULL: out of memory. files->formats.free() frees it. */
 struct live_files *live_files_new(void);
-/* NULL: it was not handed over. */
+/* Returns NULL if the file was not passed in. */
 const struct live_file *live_files_find(const struct live_files *files, const char *path);
-/* Whether LEN bytes at PATH, in place of what is there, are within FTRACE_LIVE_FILES_MAX together. */
+/* True if the files stay within FTRACE_LIVE_FILES_MAX bytes with LEN bytes as the new content of PATH. */
 bool live_files_has_room(const struct live_files *files, const char *path, size_t len);
-/* Sets or replaces the file PATH; *TEXT (from malloc, LEN bytes and a NUL) is NULL once it is kept, also after an error.
- * -E2BIG: there are too many files, or PATH is too long; -ENOMEM. */
+/* Sets or replaces the file PATH. *TEXT (malloc, LEN bytes and a NUL) is NULL once it is kept, even after an error.
+ * -E2BIG: too many files, or PATH is too long; -ENOMEM. */
 int live_files_put(struct live_files *files, const char *path, char **text, size_t len);
-/* The format of one of the events; false: none was handed over. */
+/* Returns the format of any event; false: no format was passed in. */
 bool live_files_any_format(const struct live_files *files, struct kernel_format *ret);

@@ -8,8 +8,8 @@
  *   8..15 (8..11)     commit, a `long`: the kernel's word size
  *   16.. (12..)       records, up to the page's end
  *
- * Where each lies and how long the page is stands in the kernel's `events/header_page`, a text; it is
- * parsed, not assumed: the length of a page can be chosen since Linux 6.8.
+ * The kernel's text file `events/header_page` states these offsets and the length of the page. It is always parsed,
+ * because the length of a page can be configured since Linux 6.8.
  *
  *   commit            what
  *   bits 0..26        bytes of records
@@ -17,8 +17,8 @@
  *   bit 31            events were missed between the page before and this one
  * The kernel keeps it in a signed type, so real pages have bits 32..63 set with bit 31.
  *
- * A record is a u32 header and what follows from it. In the header, on a little-endian kernel, the low
- * 5 bits are type_len and the upper 27 time_delta; on a big-endian kernel it is the other way round.
+ * A record is a u32 header and data that depends on the header. In the header of a little-endian kernel, the low 5 bits
+ * are type_len and the upper 27 bits are time_delta; a big-endian kernel has type_len in the upper 5 bits.
  *
  *   type_len          record
  *   0                 event; the next u32 holds its length, that u32 counted
@@ -29,61 +29,61 @@
  *   31                time stamp: the low 59 bits of the time itself, put together the same way; the
  *                     top 5 bits stay as they were
  *
- * Each delta is added to the time of the record before, padding's too.
+ * Each delta is added to the time of the previous record, also the delta of padding.
  *
- * Source: the header text `events/header_event`, Linux Documentation/trace/ring-buffer-design.rst,
- * and pages of Linux 6.1 and 6.18 compared with what trace-cmd 3.1.6 makes of them. */
+ * Source: the header text `events/header_event`, Linux Documentation/trace/ring-buffer-design.rst, and pages of Linux
+ * 6.1 and 6.18 compared with the output of trace-cmd 3.1.6. */
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/macro.h"
 
-/* What pages of one kernel look like. */
+/* The layout of one kernel's pages. */
 struct ftrace_layout {
-    bool swap;         /* written on a machine of the other byte order */
-    bool big_endian;   /* … and of which: it decides how the record headers are read */
+    bool swap; /* written on a machine of the other byte order */
+    /* the byte order of that machine, which determines how record headers are read */
+    bool big_endian;
     uint8_t long_size; /* 4 or 8: size of `commit` */
     uint32_t commit;   /* offset of `commit` */
     uint32_t data;     /* offset of the first record */
     uint32_t size;     /* of a whole page */
 };
 
-/* Longest page that is believed: the kernel's limit is 1 << 7 pages of at most 64 KB, and real ones
- * are 4 KB. */
+/* Longest accepted page: the kernel's limit is 1 << 7 pages of at most 64 KB, and real ones have 4 KB. */
 #define FTRACE_PAGE_MAX (UINT32_C(1) << 23)
 
-/* Takes the text of `events/header_page` apart. NAME is for messages. Byte order is left as the
- * machine's own: the text does not say. -EBADMSG. */
+/* Parses the text of `events/header_page`. NAME is for messages. The byte order is set to this machine's, because the
+ * text does not state it. -EBADMSG. */
 int ftrace_layout_parse(const char *text, size_t len, const char *name,
                         struct ftrace_layout *ret_layout, struct error *error);
 /* Sets the byte order. */
 void ftrace_layout_set_order(struct ftrace_layout *layout, bool big_endian);
-/* Whether the page's commit word makes sense in LAYOUT's byte order; SIZE bytes are there. */
+/* True if the page's commit word is plausible in LAYOUT's byte order. SIZE bytes are available. */
 bool ftrace_page_is_plausible(const struct ftrace_layout *layout, const uint8_t *page, size_t size);
 
-/* Whether events were lost before PAGE, of which the first layout->data bytes are there. */
+/* True if events were lost before PAGE, of which the first layout->data bytes are available. */
 bool ftrace_page_is_after_loss(const struct ftrace_layout *layout, const uint8_t *page);
 
-/* Whether a page seems to begin at P, of which LEFT bytes are there: its length makes sense, it is not
- * older than AFTER nor much younger (0: any time will do), and its first records fit together. */
+/* True if a page seems to begin at P, of which LEFT bytes are available: its length is plausible, it is not older than
+ * AFTER nor much younger (0: any time), and its first records are consistent. */
 bool ftrace_page_seems_to_begin(const struct ftrace_layout *layout, const uint8_t *p, size_t left,
                                 uint64_t after);
 
-/* Makes a page of layout->size bytes at PAGE, which begins at TIME, has no events, and says that LOST events were missed before
- * it. FTRACE_LOST_UNKNOWN, or more than a `long` holds: that events were missed. */
+/* Makes a page of layout->size bytes at PAGE that begins at TIME, has no events, and states that LOST events were
+ * missed before it. With FTRACE_LOST_UNKNOWN, or more than a `long` holds, it only states that events were missed. */
 #define FTRACE_LOST_UNKNOWN UINT64_MAX
 void ftrace_page_make_loss(const struct ftrace_layout *layout, uint64_t time, uint64_t lost,
                            uint8_t *page);
 
 /* A walk over one page. */
 struct ftrace_page {
-    const uint8_t *next; /* the record to come */
-    const uint8_t *end;  /* of the records */
-    uint64_t time;       /* of the record before; at first the page's own */
-    bool missed;         /* events were lost before this page … */
-    bool count_known;    /* … and their number is known: */
+    const uint8_t *next; /* the next record */
+    const uint8_t *end;  /* end of the records */
+    uint64_t time;       /* time of the previous record; at first the page's time */
+    bool missed;         /* events were lost before this page */
+    bool count_known;    /* n_missed is known */
     uint64_t n_missed;
-    bool cut; /* fewer bytes were there than the page says */
+    bool cut; /* fewer bytes were available than the page states */
 };
 
 struct ftrace_record {
@@ -92,11 +92,12 @@ struct ftrace_record {
     uint32_t size;
 };
 
-/* Begins at PAGE, of which SIZE bytes are there. -EBADMSG: it is no page; WHAT is said then. */
+/* Begins a walk over PAGE, of which SIZE bytes are available. -EBADMSG: not a page; *RET_WHAT says why. */
 int ftrace_page_open(struct ftrace_page *walk, const struct ftrace_layout *layout,
                      const uint8_t *page, size_t size, const char **ret_what);
 
-/* The next event. 1; 0: no more; -EBADMSG: a record does not fit in the page (walk->next is at it). */
+/* Returns 1 with the next event; 0: no more; -EBADMSG: a record does not fit into the page, and walk->next points to
+ * it. */
 static inline int ftrace_page_next(struct ftrace_page *walk, const struct ftrace_layout *layout,
                                    struct ftrace_record *ret)
 {
@@ -178,6 +179,7 @@ static inline int ftrace_page_next(struct ftrace_page *walk, const struct ftrace
     return -EBADMSG;
 }
 
-/* Reads all records that WALK has left, and adds their number to *REF_N; its time is then that of the last. 0, or -EBADMSG. */
+/* Reads the remaining records of WALK, and adds their number to *REF_N. walk->time is then the time of the last record.
+ * Returns 0 or -EBADMSG. */
 int ftrace_page_count(struct ftrace_page *walk, const struct ftrace_layout *layout,
                       uint64_t *ref_n);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a trace.dat says of how its time stamps are to be read: corrections against the host's clock
- * that were measured while a guest was recorded, ticks to nanoseconds, and a constant. They are
- * applied in this order. */
+/* Converts the time stamps of a trace.dat in three steps, in this order: corrections against the host's clock, which
+ * were measured while a guest was recorded; ticks to nanoseconds; a constant. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The guest's clock against the host's, at one time. */
+/* The guest's clock relative to the host's clock at one time. */
 struct ftrace_time_sample {
     int64_t time;
     int64_t offset;
@@ -24,15 +23,16 @@ struct ftrace_times {
     uint32_t n_cpus;
     bool interpolate;
 
-    uint32_t mult, shift; /* nanoseconds = ticks * mult >> shift; mult 0: they are nanoseconds */
+    /* nanoseconds = ticks * mult >> shift; mult 0: times are nanoseconds */
+    uint32_t mult, shift;
     int64_t offset;
 };
 
-/* Takes the data of the option TIME_SHIFT apart (trace.dat; see there). -EBADMSG, -ENOMEM. */
+/* Parses the data of the option TIME_SHIFT of a trace.dat (see there). -EBADMSG, -ENOMEM. */
 int ftrace_times_read_shift(struct ftrace_times *times, const uint8_t *p, uint32_t size, bool swap);
 void ftrace_times_done(struct ftrace_times *times);
 
-/* Whether anything is to be changed at all. */
+/* True if times are changed at all. */
 static inline bool ftrace_times_change(const struct ftrace_times *times)
 {
     return times->n_cpus || times->mult || times->offset;

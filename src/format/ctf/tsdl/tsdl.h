@@ -4,7 +4,7 @@
 /* The language of CTF 1.8's metadata (TSDL): lexer and parser. The names of types may be declared by
  * typealias and typedef or as named structs, variants and enums, in the scopes that braces make.
  *
- * What C has words for and TSDL has not, libstrata puts into comments, which other readers pass over:
+ * libstrata writes facts that TSDL cannot express into comments, which other readers ignore:
  *
  *     event {
  *         id = N;
@@ -15,16 +15,16 @@
  *         };
  *     };
  *
- * Such a text has the escapes of a string; a star and a slash do not stand beside each other in it. */
+ * The text in such a comment is escaped like a string, and never has a star next to a slash. */
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "format/ctf/type.h"
 
-/* Whether the N bytes at HEAD begin metadata of CTF 1.8 in text. */
+/* True if the N bytes at HEAD are the begin of CTF 1.8 metadata as text. */
 bool ctf_tsdl_probe(const void *head, size_t n);
 
-/* Parses LEN bytes of TEXT of the file PATH, which outlives the result. -EBADMSG: not understood, with
- * the line in ERROR; -ENOMEM. */
+/* Parses LEN bytes of TEXT of the file PATH. PATH must outlive the result. -EBADMSG: not understood; ERROR has the
+ * line; -ENOMEM. */
 int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena *arena,
                    struct ctf_metadata *ret, struct error *error);
