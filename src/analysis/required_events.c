@@ -2,9 +2,11 @@
 #include "analysis/required_events.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/macro.h"
 
 #define WITHOUT_FORMAT_LISTED 4
@@ -107,6 +109,40 @@ static const struct required_events *find(const char *name, size_t len)
         if (strlen(needs->name) == len && memcmp(needs->name, name, len) == 0)
             return needs;
     return NULL;
+}
+
+/* The place of NAME in LIST, whose items may have a group; UINT_MAX: none. A whole group does not count. */
+static unsigned find_place(const char *const *list, const char *name)
+{
+    for (unsigned i = 0; list && list[i]; i++) {
+        const char *colon = strchr(list[i], ':');
+        const char *pattern = colon ? colon + 1 : list[i];
+
+        if (pattern[0] != '*' && glob_match(pattern, name))
+            return i;
+    }
+    return UINT_MAX;
+}
+
+const char *required_events_analysis(const char *event)
+{
+    const char *colon = strrchr(event, ':');
+    const char *name = colon ? colon + 1 : event, *found = NULL;
+    unsigned first = UINT_MAX;
+
+    for (const struct required_events *needs = required_events; needs->name; needs++) {
+        const char *const *lists[] = {needs->host, needs->guest, needs->vmm};
+
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+            unsigned place = find_place(lists[i], name);
+
+            if (place < first) {
+                first = place;
+                found = needs->name;
+            }
+        }
+    }
+    return found;
 }
 
 /* Puts ", unless events without a format (unknown-319) are such events" for CLASSES without a format; nothing if all

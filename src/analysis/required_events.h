@@ -33,6 +33,10 @@ extern const struct required_events required_events_usual;
 void required_events_put_missing(const char *name, const char *selected,
                                  const struct catalogue *classes, struct text *text);
 
+/* The analysis that uses EVENT ("[LAYER:][GROUP:]NAME", one kernel's or QEMU's) first of all its events, as --for has it; NULL: none
+ * does. */
+const char *required_events_analysis(const char *event);
+
 /* The events of several analyses, each once. Strings are borrowed. */
 struct needed_events {
     struct strings host, guest, vmm, xen;

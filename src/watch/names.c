@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/exit_events.h"
+#include "analysis/required_events.h"
 #include "analysis/spans/span_match.h"
 #include "base/fd.h"
 #include "base/suggest.h"
@@ -28,7 +30,9 @@ struct name_search {
     const char **names; /* that there are, of the layers that are asked for */
     unsigned n;
     bool is_found;
-    bool is_listed; /* a source of these layers has a list */
+    bool is_listed;  /* a source of these layers has a list */
+    bool has_source; /* there is a source of these layers */
+    bool needs_seen; /* what QEMU only declares does not count, nor a source that may still come */
     int error;
 };
 
@@ -128,7 +132,10 @@ static int add_input(struct name_search *search, const struct trace_input *input
     char *path;
     int r;
 
-    if (!source || input->is_left_out || !is_wanted(search, input->origin))
+    if (!source || !is_wanted(search, input->origin))
+        return 0;
+    search->has_source = true;
+    if (input->is_left_out)
         return 0;
     r = manifest_resolve(input->path, source->path, &path, NULL);
     if (r < 0)
@@ -140,6 +147,10 @@ static int add_input(struct name_search *search, const struct trace_input *input
             add_formats(search, input->origin, dir);
     }
     free(path);
+    if (search->needs_seen && source->n_events > 0) {
+        search->is_listed = true;
+        return search->error;
+    }
     for (unsigned i = 0; input->origin->layer == LAYER_VMM && i < source->n_events; i++) {
         r = manifest_resolve(input->path, source->events[i], &path, NULL);
         if (r == -ENOMEM)
@@ -166,43 +177,61 @@ static bool waits_for_guest(const struct trace *trace)
     return false;
 }
 
-/* 1: it is there; 0: it is not, and the problem says so; -EAGAIN; -ENOMEM. */
-static int check(struct watch_rule *rule, const struct span_step *step, const char *pattern)
+/* Fills SEARCH, and SIMILAR with a name that is like the one that is not there, or "". 1: it is there; 0: it is not; -EAGAIN: it
+ * cannot be said yet; -ENOMEM. */
+static int find(struct name_search *search, const char *event, char *similar, size_t size)
 {
-    const struct trace *trace = rule->window->trace;
-    struct name_search search = {.rule = rule, .step = step};
-    const char *name = strrchr(pattern, ':'), *similar = NULL;
+    const struct trace *trace = search->rule->window->trace;
+    const char *name = strrchr(event, ':'), *found = NULL;
     int r = 0;
 
-    search.names = malloc((NAMES_MAX + 1) * sizeof *search.names);
-    if (!search.names)
+    similar[0] = '\0';
+    search->names = malloc((NAMES_MAX + 1) * sizeof *search->names);
+    if (!search->names)
         return -ENOMEM;
     for (unsigned i = 0; i < trace->catalogue.n_classes; i++) {
         const struct event_class *class = trace->catalogue.classes[i];
 
-        if (!is_wanted(&search, class->origin))
+        if (!is_wanted(search, class->origin))
             continue;
-        add(&search, class);
+        add(search, class);
         /* Others have the classes that were seen. */
-        search.is_listed |= strcmp(class->origin->format, "ctf") == 0;
+        search->is_listed |= strcmp(class->origin->format, "ctf") == 0;
     }
-    for (unsigned i = 0; i < trace->n_inputs && r >= 0 && !search.is_found; i++)
-        r = add_input(&search, &trace->inputs[i]);
-    search.names[search.n] = NULL;
-    name = name ? name + 1 : pattern;
-    if (r >= 0 && !search.is_found && search.is_listed)
-        similar = suggest_pattern(name, search.names);
+    for (unsigned i = 0; i < trace->n_inputs && r >= 0 && !search->is_found; i++)
+        r = add_input(search, &trace->inputs[i]);
+    search->names[search->n] = NULL;
+    if (r >= 0 && !search->is_found && search->is_listed)
+        found = suggest_pattern(name ? name + 1 : event, search->names);
+    if (found)
+        snprintf(similar, size, "%.80s", found);
     if (r >= 0)
-        r = search.error < 0                              ? search.error
-            : search.is_found                             ? 1
-            : search.is_listed && !waits_for_guest(trace) ? 0
-                                                          : -EAGAIN;
+        r = search->error < 0  ? search->error
+            : search->is_found ? 1
+            : (search->is_listed || (search->needs_seen && !search->has_source)) &&
+                    !waits_for_guest(trace)
+                ? 0
+                : -EAGAIN;
+    arena_done(&search->arena);
+    free(search->names);
+    return r;
+}
+
+/* The same; the problem says that it is not there. */
+static int check(struct watch_rule *rule, const struct span_step *step, const char *event)
+{
+    struct name_search search = {.rule = rule, .step = step};
+    const char *analysis = required_events_analysis(event);
+    char similar[96];
+    int r = find(&search, event, similar, sizeof similar);
+
     if (r == 0)
         snprintf(rule->problem, sizeof rule->problem,
-                 "no source records an event '%.80s' so far%s%.80s%s", pattern,
-                 similar ? "; did you mean '" : "", similar ? similar : "", similar ? "'?" : "");
-    arena_done(&search.arena);
-    free(search.names);
+                 "no source records an event '%.80s' so far%s%.80s%s", event,
+                 analysis     ? "; record it: --for "
+                 : similar[0] ? "; did you mean '"
+                              : "",
+                 analysis ? analysis : similar, !analysis && similar[0] ? "'?" : "");
     return r;
 }
 
@@ -215,6 +244,60 @@ static int check_rule(struct watch_rule *rule, const struct span_rule *spans)
     for (unsigned i = 0; i < ARRAY_SIZE(steps) && r == 1; i++)
         r = check(rule, steps[i], steps[i]->event);
     return r;
+}
+
+/* One of the N events of STEPS is enough. The problem is that none is there, of which ANALYSIS has them recorded. */
+static int check_any(struct watch_rule *rule, const struct span_step *const *steps, unsigned n,
+                     const char *what, const char *analysis)
+{
+    int found = 0;
+
+    for (unsigned i = 0; i < n && found <= 0; i++) {
+        struct name_search search = {.rule = rule, .step = steps[i], .needs_seen = true};
+        char similar[96];
+        int r = find(&search, steps[i]->event, similar, sizeof similar);
+
+        if (r < 0 && r != -EAGAIN)
+            return r;
+        found = r == 0 ? found : r;
+    }
+    if (found == 0)
+        snprintf(rule->problem, sizeof rule->problem,
+                 "no source records %s so far; record them: --for %s", what, analysis);
+    return found;
+}
+
+static int check_exits(struct watch_rule *rule)
+{
+    const struct span_step *steps[EXIT_TRACERS];
+
+    for (unsigned i = 0; i < EXIT_TRACERS; i++)
+        steps[i] = &exit_rules[i].steps[0];
+    return check_any(rule, steps, EXIT_TRACERS, "VM exits (kvm_exit; of Xen, vmexit)", "exits");
+}
+
+static bool has_xen(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->n_inputs; i++)
+        if (trace->inputs[i].origin->layer == LAYER_HYPERVISOR)
+            return true;
+    return false;
+}
+
+/* vCPUs wait as threads of the host, or as Xen says, whose events have no list. */
+static int check_share(struct watch_rule *rule)
+{
+    static const struct span_step of_threads = {.event = "sched_switch"};
+    static const struct span_step of_host = {.layers = 1u << LAYER_HOST, .event = "sched_switch"};
+    bool is_of_threads = rule->condition->share.task;
+    const struct span_step *step = is_of_threads ? &of_threads : &of_host;
+
+    if (!is_of_threads && has_xen(rule->window->trace))
+        return 1;
+    return check_any(rule, &step, 1,
+                     is_of_threads ? "scheduler events (sched_switch)"
+                                   : "scheduler events of the host (sched_switch)",
+                     "sched");
 }
 
 int watch_rule_check_names(struct watch_rule *rule)
@@ -234,6 +317,9 @@ int watch_rule_check_names(struct watch_rule *rule)
             return r;
         }
         return r;
+    case WATCH_EXITS: return check_exits(rule);
+    case WATCH_STOLEN:
+    case WATCH_RUNNABLE: return check_share(rule);
     default: return 1;
     }
 }

@@ -185,6 +185,5 @@ struct watch_rule *watch_on_exits(const struct watch_condition *condition)
         return NULL;
     self->rule.ops = &ops;
     self->rule.condition = condition;
-    self->rule.is_known = true;
     return &self->rule;
 }

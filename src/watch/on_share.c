@@ -350,7 +350,6 @@ struct watch_rule *watch_on_share(const struct watch_condition *condition)
         return NULL;
     self->rule.ops = &ops;
     self->rule.condition = condition;
-    self->rule.is_known = true;
     self->rule.look_back = 2 * condition->share.ns;
     return &self->rule;
 }

@@ -316,6 +316,25 @@ if qemu=$(command -v qemu-system-x86_64); then
     "$strata" record -o bad --flight=60s --on vmm:handle_qmp_comand -- $none >out 2>err && fail "an unknown event"
     says "this QEMU has no event 'handle_qmp_comand'; did you mean 'handle_qmp_command'?"
     [ ! -e bad ] || fail "a directory is left"
+    # So are those of a rule of spans, and an event that only QEMU has by its name.
+    case=rule
+    # shellcheck disable=SC2086 # words
+    vm rule --on 'latency qmp > 1ns' --on handle_qmp_command --after 0 --snapshots-per-hour 3600 -e runstate_set -- $none
+    wait_for 'printf "{\"execute\":\"query-version\"}\n" >&9; grep -q "saved.*-latency-qmp" err && grep -q "saved.*-handle_qmp" err'
+    printf '{"execute":"quit"}\n' >&9
+    exec 9>&-
+    wait $pid || fail "exit status $?"
+    # What needs another source says so.
+    case=needs
+    # shellcheck disable=SC2086 # words
+    vm needs --on 'exits > 3x' --on 'stolen > 30%' --on 'latency block > 1ms' --on lost -- $none
+    wait_for '[ "$(grep -c "no source records" err)" -eq 3 ]'
+    says "trigger 'exits > 3x': no source records VM exits (kvm_exit; of Xen, vmexit) so far; record them: --for exits"
+    says "trigger 'stolen > 30%': no source records scheduler events of the host (sched_switch) so far; record them: --for sched"
+    says "trigger 'latency block > 1ms': no source records an event 'block_rq_issue' so far; record it: --for io"
+    printf '{"execute":"quit"}\n' >&9
+    exec 9>&-
+    wait $pid || fail "exit status $?"
     # So are their fields, where QEMU's declarations are installed.
     if "$strata" record -o fields --flight=60s --on 'vmm:handle_qmp_command{rek == "x"}' -t 1 -- $none >out 2>err; then
         [ ! -e fields/vmm/trace-events ] || fail "an unknown field"

@@ -57,6 +57,24 @@ END
 ln -s "$(command -v sh)" spins
 cpu=$(taskset -c -p $$ | sed 's/.*: *//; s/[-,].*//') # one that this test may use
 
+case="conditions whose events are not recorded"
+"$strata" record -o needs --flight=60s -e host:irq_handler_entry --host --on 'exits > 300/s' --on 'runnable spins > 25%' \
+    --on 'stolen > 25%' --on 'latency block > 1ms' --on lost --on 'latency irq > 600s' --on guest:oom_kill >out 2>err &
+pid=$!
+pids="$pids $pid"
+wait_for '[ "$(grep -c "no source records" err)" -ge 5 ] || ! kill -0 $pid 2>/dev/null'
+kill -TERM $pid
+wait $pid || fail "exit status $?"
+sed -n "s/^strata: trigger '\([^']*\)': no source records /\1: /p" err | sort >told
+cat >wanted <<'END'
+exits > 300/s: VM exits (kvm_exit; of Xen, vmexit) so far; record them: --for exits
+latency block > 1ms: an event 'block_rq_issue' so far; record it: --for io
+latency irq > 600s: an event 'irq_handler_exit' so far; record it: --for irq
+runnable spins > 25%: scheduler events (sched_switch) so far; record them: --for sched
+stolen > 25%: scheduler events of the host (sched_switch) so far; record them: --for sched
+END
+diff wanted told >&2 || fail "other conditions"
+
 case=host
 "$strata" record -o trace --flight=60s --after 0 --snapshots-per-hour 3600 \
     --event=host:sched:sched_process_exec,host:sched:sched_process_exit,host:sched:sched_switch,host:sched:sched_waking,host:sched:sched_wakeup_new \

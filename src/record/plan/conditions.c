@@ -201,6 +201,62 @@ static int check_vmm_fields(const struct watch_condition *condition, const char 
     return r < 0 ? r : can_be_met ? 0 : error->code;
 }
 
+/* Whether EVENTS have EVENT, which is a name and not a pattern. */
+static bool has_name(const char *const *events, const char *event)
+{
+    return !strpbrk(event, ":*?") && has_match(events, event);
+}
+
+/* Adds the events of a step, "A|B", to PATTERNS, if it is not NULL; as patterns if the step is of QEMU alone. How many of the
+ * alternatives there are; -ENOMEM. */
+static int add_step(const struct span_step *step, const char *const *events,
+                    struct strings *patterns)
+{
+    int n = 0;
+
+    if (step->layers && !(step->layers >> LAYER_VMM & 1))
+        return 0;
+    if (step->layers == 1u << LAYER_VMM && !strchr(step->event, '|')) {
+        n = has_match(events, step->event);
+        return n > 0 && patterns && strings_add(patterns, step->event) < 0 ? -ENOMEM : n;
+    }
+    for (; *events; events++) {
+        size_t len = strlen(*events);
+
+        for (const char *word = step->event; word;) {
+            size_t word_len = strcspn(word, "|");
+
+            if (word_len == len && memcmp(word, *events, len) == 0) {
+                n++;
+                if (patterns && strings_add(patterns, *events) < 0)
+                    return -ENOMEM;
+            }
+            word = word[word_len] ? word + word_len + 1 : NULL;
+        }
+    }
+    return n;
+}
+
+/* Adds what CONDITION names of EVENTS, but not as QEMU's alone: an event, or all events of a rule of spans. -ENOMEM. */
+static int add_named(const struct watch_condition *condition, const char *const *events,
+                     struct strings *patterns)
+{
+    int r = 0;
+
+    if (condition->kind == WATCH_EVENT && has_name(events, condition->event.pattern))
+        return strings_add(patterns, condition->event.pattern);
+    for (unsigned i = 0; condition->kind == WATCH_LATENCY && i < condition->latency.n_rules; i++) {
+        const struct span_rule *rule = &condition->latency.rules[i];
+        bool has_all = true;
+
+        for (unsigned j = 0; j < rule->n_steps; j++)
+            has_all &= rule->steps[j].optional || add_step(&rule->steps[j], events, NULL) > 0;
+        for (unsigned j = 0; has_all && j < rule->n_steps && r >= 0; j++)
+            r = add_step(&rule->steps[j], events, patterns);
+    }
+    return r;
+}
+
 int plan_conditions_add_vmm(const struct record_plan *plan, const char *const *events,
                             const char *declarations, struct strings *patterns, struct error *error)
 {
@@ -210,8 +266,12 @@ int plan_conditions_add_vmm(const struct record_plan *plan, const char *const *e
         struct error why = {0};
         int r = 0;
 
-        if (!pattern)
+        if (!pattern) {
+            r = add_named(condition, events, patterns);
+            if (r < 0)
+                return r;
             continue;
+        }
         if (!has_match(events, pattern)) {
             const char *similar = suggest_pattern(pattern, events);
 

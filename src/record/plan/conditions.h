@@ -17,10 +17,10 @@ int plan_conditions_check(const struct record_plan *plan, enum record_kind kind,
  * existing event with a similar name, or NULL. */
 const char *plan_condition_unknown_event(const struct watch_condition *condition,
                                          const char **ret_similar);
-/* Adds the QEMU events that conditions name ("vmm:blk_*") to PATTERNS, the events to be recorded. EVENTS: names of the
- * events of this QEMU, ended by NULL. The added strings are borrowed from PLAN. DECLARATIONS: the file that declares
- * their fields; NULL: unknown. Fails if this QEMU lacks such an event, or if no event that a condition names has a
- * field of the condition. */
+/* Adds the QEMU events that conditions name to PATTERNS, the events to be recorded: with "vmm:", also by a pattern; by an
+ * exact name or a rule of spans if this QEMU has the events. EVENTS: names of the events of this QEMU, ended by NULL. The added
+ * strings are borrowed from PLAN and EVENTS. DECLARATIONS: the file that declares their fields; NULL: unknown. Fails if this QEMU
+ * lacks an event with "vmm:", or if no event that a condition names has a field of the condition. */
 int plan_conditions_add_vmm(const struct record_plan *plan, const char *const *events,
                             const char *declarations, struct strings *patterns,
                             struct error *error);
