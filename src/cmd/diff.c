@@ -51,7 +51,7 @@ static const struct cli_option output_options[] = {
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
     {"Selection", select_option_table, MEMBER(select),
-     .page = "--from, --until, --cpu, --pid and --vcpu select spans by where they begin. --event, "
+     .page = "--from, --until, --cpu, --pid and --vcpu select spans by their begin. --event, "
              "--layer and "
              "--limit leave out events that are read (strata-analysis(7)). For stat, all of them "
              "select "

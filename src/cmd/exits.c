@@ -37,7 +37,7 @@ static const struct option_group groups[] = {
              "(\"Details\"). Spans are exits."},
     {"Which exits", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select),
-     .page = "--from, --until, --cpu, --pid and --vcpu select exits by where they begin. --event, "
+     .page = "--from, --until, --cpu, --pid and --vcpu select exits by their begin. --event, "
              "--layer and "
              "--limit leave out events that are read (strata-analysis(7))."},
     {"Reading", open_option_table, MEMBER(common.open)},

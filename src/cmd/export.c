@@ -66,10 +66,8 @@ static const struct cli_option output_options[] = {
      "output format", MEMBER(format), .parse = parse_format, .page = "\"FORMATS\" describes them."},
     {OPTION_STRING, 'o', "output", "PATH", "file or directory to write", MEMBER(output),
      .default_text = "standard output",
-     .page =
-         "'-' is standard output, too, for formats that can be written to a pipe. A directory must "
-         "not "
-         "exist, be empty, or be an earlier export with nothing else in it, which is replaced."},
+     .page = "'-' is standard output, too, for formats that can be written to a pipe. A directory "
+             "that exists must be empty, or contain only an earlier export, which is replaced."},
     {OPTION_FLAG, 0, "open", NULL,
      "perfetto: open the trace in the browser, in Perfetto's page ui.perfetto.dev; without -o, "
      "keep "

@@ -75,7 +75,7 @@ static const struct cli_option gen_option_table[] = {
      NULL, .default_text = "the group, or qemu with --target=qemu"},
     {OPTION_STRING, 0, "probe-prefix", "NAME", "prefix of SystemTap's probe names",
      AT(probe_prefix), NULL, NULL},
-    {OPTION_STRING, 0, "binary", "PATH", "program with SystemTap's probes, as it will be installed",
+    {OPTION_STRING, 0, "binary", "PATH", "installed path of the program with SystemTap's probes",
      AT(binary), NULL, NULL},
     {OPTION_STRING, 'o', "output", "FILE", "output file; kept if unchanged", AT(output), NULL, NULL,
      .default_text = "standard output",

@@ -19,12 +19,11 @@ static const struct option_group groups[] = {
              "and their stages."},
     {"Which requests", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select),
-     .page = "--from, --until, --cpu, --pid and --vcpu select requests by where they begin. "
+     .page = "--from, --until, --cpu, --pid and --vcpu select requests by their begin. "
              "--event, --layer and "
-             "--limit leave out events that are read (strata-analysis(7)). The CPU and vCPU of a "
-             "request are where it was "
-             "issued. Its thread is the thread that queued it, if known, otherwise the thread that "
-             "issued it."},
+             "--limit leave out events that are read (strata-analysis(7)). A request has the CPU "
+             "and vCPU on which it was issued. Its thread is the thread that queued it or, if "
+             "unknown, the thread that issued it."},
     {"Reading", open_option_table, MEMBER(common.open)},
     {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},

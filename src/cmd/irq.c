@@ -13,7 +13,7 @@ static const struct option_group groups[] = {
     {"Output", analysis_output_options, 0},
     {"Which spans", analysis_span_options, 0},
     {"Selection", select_option_table, MEMBER(select),
-     .page = "--from, --until, --cpu, --pid and --vcpu select spans by where they begin. --event, "
+     .page = "--from, --until, --cpu, --pid and --vcpu select spans by their begin. --event, "
              "--layer and "
              "--limit leave out events that are read (strata-analysis(7)). A delay belongs to the "
              "handler that it ends "

@@ -30,7 +30,7 @@ static const struct cli_option what_options[] = {
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one per line", MEMBER(files),
      .page = "In it, '#' begins a comment."},
-    {OPTION_FLAG, 'l', "list", NULL, "list the built-in rules (with PATH: those that apply)",
+    {OPTION_FLAG, 'l', "list", NULL, "list the built-in rules (with PATH: only rules that apply)",
      MEMBER(list)},
     {OPTION_END},
 };
@@ -40,7 +40,7 @@ static const struct option_group groups[] = {
     {"Output", analysis_output_options, MEMBER(common)},
     {"Which spans", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select),
-     .page = "--from, --until, --cpu, --pid and --vcpu select spans by where they begin. --event, "
+     .page = "--from, --until, --cpu, --pid and --vcpu select spans by their begin. --event, "
              "--layer and "
              "--limit leave out events that are read (strata-analysis(7))."},
     {"Reading", open_option_table, MEMBER(common.open)},

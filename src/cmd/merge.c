@@ -33,7 +33,7 @@ static const struct cli_option merge_option_table[] = {
      "before B",
      offsetof(struct merge_options, syncs), .page = "The description above explains SYNC."},
     {OPTION_LIST, 0, "tsc", "NAME[=OFFSET[*RATIO]]",
-     "sources that count the same time stamp counter; RATIO and OFFSET are those of a guest",
+     "sources that count the same time stamp counter; RATIO and OFFSET describe a guest's counter",
      offsetof(struct merge_options, tsc),
      .page =
          "A guest reads the counter times RATIO plus OFFSET: the values of 'tsc-scaling-ratio' and "
@@ -41,10 +41,11 @@ static const struct cli_option merge_option_table[] = {
     {OPTION_LIST, 0, "same-host", "NAME",
      "sources that were recorded on one host since its boot: clocks of the same name are the same",
      offsetof(struct merge_options, same_host),
-     .page = "A clock called monotonic is then the host's. The time of day and the time stamp "
-             "counter are "
-             "related to it if a trace directory among these sources states their simultaneous "
-             "readings."},
+     .page =
+         "A clock called monotonic is then the host's clock. The time of day and the time stamp "
+         "counter are "
+         "related to it if a trace directory among these sources states their simultaneous "
+         "readings."},
     {OPTION_STRING, 'r', "reference", "NAME", "source whose clock is the timeline",
      offsetof(struct merge_options, reference),
      .default_text = "the first with a host's monotonic clock, or the first"},

@@ -36,7 +36,7 @@ static const struct option_group groups[] = {
          "segment is a span."},
     {"Which intervals", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select),
-     .page = "--from, --until, --cpu, --pid and --vcpu select intervals by where they begin. "
+     .page = "--from, --until, --cpu, --pid and --vcpu select intervals by their begin. "
              "--event, --layer and "
              "--limit leave out events that are read (strata-analysis(7))."},
     {"Reading", open_option_table, MEMBER(common.open)},

@@ -82,7 +82,7 @@ static const struct cli_option end_options[] = {
              "must be "
              "files. With --follow, --limit is possible as well."},
     {OPTION_FLAG, 0, "follow", NULL,
-     "print what is being recorded, until that ends or Ctrl-C; begins now, or with --last",
+     "print new events of a recording until it ends or Ctrl-C; begins now, or with --last",
      offsetof(struct report_options, follow), .page = "\"FOLLOWING\" describes this.",
      .excludes = "--from and --until"},
     {OPTION_END},

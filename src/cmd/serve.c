@@ -31,7 +31,7 @@ const struct cli_option serve_pair_option_table[] = {
      .page =
          "This happens when an index is built. An index that was not used for 30 days is removed "
          "as "
-         "well. The new index stays, whatever its size. A server continues to use a removed index "
+         "well. The new index is never removed. A server continues to use a removed index "
          "that it has open."},
     {OPTION_END},
 };

@@ -30,7 +30,7 @@ static const struct cli_option output_options[] = {
      offsetof(struct stat_options, report.format), .choices = table_formats,
      .default_text = "text"},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
-     "what a row counts: event, cpu, task, layer, vcpu, source-event, or values of fields, as irq",
+     "what a row counts: event, cpu, task, layer, vcpu, source-event, or fields, such as irq",
      offsetof(struct stat_options, report.by), .default_text = "event",
      .page = "\"ROWS\" describes the keys."},
     {OPTION_PARSED, 0, "every", "SECONDS", "also count events per SECONDS (0.1 is 100 ms)",

@@ -34,7 +34,7 @@ struct summary_options {
 static const struct cli_option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json", "output format", COMMON(format),
      .choices = table_formats, .default_text = "text",
-     .page = "There is no CSV, because a summary is several tables; each analysis prints its own."},
+     .page = "A summary has no CSV, because it is several tables; each analysis prints CSV."},
     {OPTION_STRING, 0, "html", "FILE",
      "write a page with charts instead, in one file, for a browser or a bug report", MEMBER(html),
      .page = "'-' is standard output. FILE is replaced when the page is complete.",

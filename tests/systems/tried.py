@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of docs/systems.md: what Strata was tried with, and what came of it.
+"""The table of docs/systems.md: the tested versions, and the result of each test.
 
     tried.py run RESULTS TEST COMMAND...   a test: runs COMMAND, and writes the results of TEST's rows into RESULTS/TEST
     tried.py update RESULTS                puts those results into the table; other rows keep theirs

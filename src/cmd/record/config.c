@@ -18,7 +18,8 @@ const struct cli_option record_config_options[] = {
      MEMBER(files),
      .page = "A FILE has a '/' or ends in '.conf'. An option of the command line replaces the "
              "option of the file, or is "
-             "added to it if it is repeatable. Operands and a command replace those of the file."},
+             "added to it if it is repeatable. Operands and a command replace the operands and the "
+             "command of the file."},
     {OPTION_FLAG, 0, "print-config", NULL, "print a file for --config and exit", MEMBER(prints),
      .page =
          "The command line is checked. Comments at the end of the file list the default events and "

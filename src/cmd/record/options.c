@@ -68,9 +68,7 @@ const struct cli_option record_common_options[] = {
      .excludes = "--flight"},
     {OPTION_PARSED, 0, "flight", "TIME|SIZE", "keep only the last TIME (60s, 5m, 2h) or SIZE (2G)",
      offsetof(struct record_plan, flight), NULL, parse_flight,
-     .page = "Both can be given, as in '5m,2G': the smaller one then decides. strata-record(1) "
-             "describes "
-             "flight recorders."},
+     .page = "If both are given, as in '5m,2G', both limits apply."},
     {OPTION_FLAG, 0, "restart", NULL, "keep the trace in DIR as a snapshot, and record again",
      offsetof(struct record_plan, restarts),
      .page =
@@ -104,9 +102,8 @@ static const char *const live_formats[] = {
 
 const struct cli_option record_live_options[] = {
     {OPTION_FLAG, 0, "live", NULL, "print the events of kernels as they occur", MEMBER(on),
-     .page =
-         "The trace is then optional. Other sources than guests at endpoints and the host's kernel "
-         "cannot be printed live, and are an error."},
+     .page = "A trace is then optional. Only guests at endpoints and the host's kernel can be "
+             "printed live; another source is an error."},
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of --live", MEMBER(format),
      .choices = live_formats, .default_text = "text", .requires = "--live"},
     {OPTION_FLAG, 0, "spreadsheet", NULL, "in CSV, write ' before a text that is a formula",
@@ -125,9 +122,9 @@ const struct cli_option record_triggers_options[] = {
      "save a snapshot when CONDITION is met, such as 'latency block > 50ms', 'exit != 0', or "
      "qmp:STOP",
      MEMBER(conditions), .requires = "--flight"},
-    {OPTION_PARSED, 0, "after", "SECONDS", "save it SECONDS after that", MEMBER(after), NULL,
-     duration_parse, .default_text = "2", .page = "The snapshot then shows what followed.",
-     .requires = "--on"},
+    {OPTION_PARSED, 0, "after", "SECONDS", "save the snapshot SECONDS later", MEMBER(after), NULL,
+     duration_parse, .default_text = "2",
+     .page = "The snapshot then also shows the events after the condition.", .requires = "--on"},
     {OPTION_STRING, 0, "then", "COMMAND",
      "run COMMAND with the snapshot's directory as its last argument", MEMBER(command),
      .requires = "--on"},
@@ -174,9 +171,8 @@ const struct cli_option record_guest_options[] = {
          "key is refused."},
     {OPTION_STRINGS, 0, "kvm", "[NAME=]PID", "process ID of the guest's QEMU, for its clock in KVM",
      MEMBER(kvms),
-     .page =
-         "Without NAME, this is the first guest. It is required if QEMU did not make the port's "
-         "socket itself, as under libvirt, and for TCP."},
+     .page = "Without NAME, this is the first guest. It is required for TCP, and if QEMU did not "
+             "make the port's socket itself, for example under libvirt."},
     {OPTION_STRING, 0, "kvm-files", "DIR", "KVM's directory in debugfs", MEMBER(kvm_files),
      .default_text = GUEST_KVM_ROOT},
     {OPTION_STRING, 0, "clock", "NAME", "set the trace clock: x86-tsc, mono, ...", MEMBER(clock),
@@ -190,15 +186,15 @@ const struct cli_option record_guest_options[] = {
     {OPTION_FLAG, 0, "kernel-symbols", NULL, "also collect the names of kernel functions",
      MEMBER(kallsyms), .page = "Events that show addresses then show names."},
     {OPTION_NUMBER, 0, "reconnect-timeout", "SECONDS",
-     "let an agent without a connection trace on for SECONDS; 0: for ever", MEMBER(keep),
+     "let an agent without a connection trace for SECONDS more; 0: forever", MEMBER(keep),
      .default_text = "60"},
     {OPTION_NUMBER, 0, "cpus", "N", "virtio-trace: create FIFOs for N CPUs if they are missing",
      MEMBER(cpus)},
     {OPTION_STRING, 0, "tracefs-copy", "DIR", "virtio-trace: a copy of the guest's tracefs",
      MEMBER(tracefs),
-     .page = "It decodes the pages, and the necessary files are copied to the trace. Make the copy "
-             "in the "
-             "guest during the same boot, by 'cp -r /sys/kernel/tracing/events COPY', and copy the "
+     .page = "It decodes the pages. The recorder copies the necessary files to the trace. Make the "
+             "copy in the guest during the same boot, by 'cp -r /sys/kernel/tracing/events COPY', "
+             "and copy the "
              "files trace_clock, saved_cmdlines and printk_formats as well."},
     {OPTION_RENAMED, 0, "kallsyms", "--kernel-symbols"},
     {OPTION_RENAMED, 0, "filter", "--event='EVENT{CONDITION}'"},

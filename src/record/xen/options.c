@@ -34,7 +34,7 @@ const struct cli_option buffers_options[] = {
      .default_text = "100",
      .page =
          "They are read once a second while no records arrive, and at once if one is half full."},
-    {OPTION_FLAG, 0, "include-old", NULL, "also record what is in the buffers already",
+    {OPTION_FLAG, 0, "include-old", NULL, "also record the events that the buffers already hold",
      MEMBER(backlog), .page = "With 'tbuf_size=' on Xen's command line, this is the boot.",
      .requires = WITH_BUFFERS},
     {OPTION_FLAG, 0, "libxenctrl", NULL, "talk to Xen through its libxenctrl", MEMBER(libxenctrl),
