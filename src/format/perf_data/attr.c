@@ -127,18 +127,28 @@ int perf_attrs_add(struct perf_attrs *attrs, const uint8_t *p, size_t size,
 
 int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id, struct perf_attr *attr)
 {
+    attrs->recent[id % PERF_IDS_RECENT].attr = NULL;
     return map_put(&attrs->by_id, id, attr);
 }
 
-struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id)
+static _cold_ struct perf_attr *find_slow(struct perf_attrs *attrs, uint64_t id)
 {
     struct perf_attr *attr = map_get(&attrs->by_id, id);
 
+    attrs->recent[id % PERF_IDS_RECENT].id = id;
+    attrs->recent[id % PERF_IDS_RECENT].attr = attr;
     return attr || attrs->n == 0 || (attrs->n > 1 && id != 0) ? attr : attrs->list[0];
 }
 
-struct perf_attr *perf_attrs_of_sample(const struct perf_attrs *attrs, const uint8_t *p,
-                                       size_t size)
+struct perf_attr *perf_attrs_find(struct perf_attrs *attrs, uint64_t id)
+{
+    struct perf_attr *attr = attrs->recent[id % PERF_IDS_RECENT].attr;
+
+    return likely(attr && attrs->recent[id % PERF_IDS_RECENT].id == id) ? attr
+                                                                        : find_slow(attrs, id);
+}
+
+struct perf_attr *perf_attrs_of_sample(struct perf_attrs *attrs, const uint8_t *p, size_t size)
 {
     if (attrs->n == 0)
         return NULL;
@@ -149,7 +159,7 @@ struct perf_attr *perf_attrs_of_sample(const struct perf_attrs *attrs, const uin
     return perf_attrs_find(attrs, load_u64_swap(p + attrs->id, attrs->swap));
 }
 
-struct perf_attr *perf_attrs_of_other(const struct perf_attrs *attrs, const uint8_t *p, size_t size)
+struct perf_attr *perf_attrs_of_other(struct perf_attrs *attrs, const uint8_t *p, size_t size)
 {
     if (attrs->n == 0)
         return NULL;

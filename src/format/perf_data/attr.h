@@ -20,6 +20,8 @@
 #define PERF_ATTR_CLOCKID_NONE INT32_MIN
 /* A machine has thousands of tracepoints; one attribute stands for an event on all CPUs. */
 #define PERF_ATTRS_MAX 65536
+/* IDs are numbered one after the other: those of some events on some CPUs. */
+#define PERF_IDS_RECENT 64
 
 struct event_class;
 
@@ -48,10 +50,14 @@ struct perf_attrs {
     struct arena arena; /* attributes and names */
     struct perf_attr **list;
     unsigned n, capacity;
-    struct map by_id; /* + 1, as 0 is none */
-    struct map cpus;  /* by ID: CPU + 1, where that is known */
-    bool has_any_cpu; /* an ID is of a thread on any CPU */
-    bool has_threads; /* … or of a thread */
+    struct map by_id;
+    struct {
+        uint64_t id;
+        struct perf_attr *attr; /* NULL: none */
+    } recent[PERF_IDS_RECENT];  /* of by_id, by the ID */
+    struct map cpus;            /* by ID: CPU + 1, where that is known */
+    bool has_any_cpu;           /* an ID is of a thread on any CPU */
+    bool has_threads;           /* … or of a thread */
     /* Where the ID is that says whose record it is; NOWHERE: all are of the first attribute. */
     uint16_t id, end_id;
     bool swap, big_endian;
@@ -66,13 +72,11 @@ int perf_attrs_add(struct perf_attrs *attrs, const uint8_t *p, size_t size,
 /* Declares that records with ID are of ATTR. -ENOMEM. */
 int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id, struct perf_attr *attr);
 /* The attribute of an ID; that of 0 is the first; NULL: none. */
-struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id);
+struct perf_attr *perf_attrs_find(struct perf_attrs *attrs, uint64_t id);
 
 /* The attribute of a record, whose body is SIZE bytes at P, or NULL: its ID is unknown, or it is too short. */
-struct perf_attr *perf_attrs_of_sample(const struct perf_attrs *attrs, const uint8_t *p,
-                                       size_t size);
-struct perf_attr *perf_attrs_of_other(const struct perf_attrs *attrs, const uint8_t *p,
-                                      size_t size);
+struct perf_attr *perf_attrs_of_sample(struct perf_attrs *attrs, const uint8_t *p, size_t size);
+struct perf_attr *perf_attrs_of_other(struct perf_attrs *attrs, const uint8_t *p, size_t size);
 
 /* Writes the event's name: its own, or that of its type and config, as perf has them. */
 void perf_attr_name(const struct perf_attr *attr, char *buf, size_t size);

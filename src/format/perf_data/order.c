@@ -187,8 +187,8 @@ static int find_queue(struct order *order, int64_t time, unsigned *ret)
     return 0;
 }
 
-struct item *order_put(struct order *order, const struct item *item,
-                       const struct order_piece *pieces, unsigned n_pieces)
+struct item *order_add(struct order *order, int64_t time, const struct order_piece *pieces,
+                       unsigned n_pieces)
 {
     struct queue *queue;
     struct chunk *chunk;
@@ -197,7 +197,7 @@ struct item *order_put(struct order *order, const struct item *item,
     struct item *held;
     uint8_t *p;
 
-    if (find_queue(order, item->time, &number) < 0)
+    if (find_queue(order, time, &number) < 0)
         return NULL;
     for (unsigned i = 0; i < n_pieces; i++)
         size += pieces[i].size;
@@ -212,22 +212,36 @@ struct item *order_put(struct order *order, const struct item *item,
     }
     p = chunk->bytes + chunk->used;
     held = &chunk->items[chunk->n];
-    *held = *item;
-    if (n_pieces > 0) {
-        held->payload = p;
-        held->size = (uint32_t)size;
-    }
+    held->time = time;
+    held->payload = p;
+    held->size = (uint32_t)size;
     for (unsigned i = 0; i < n_pieces; i++) {
         memcpy(p, pieces[i].p, pieces[i].size);
         p += pieces[i].size;
     }
     chunk->numbers[chunk->n++] = order->n_put++;
     chunk->used += (uint32_t)size;
-    queue->last = item->time;
+    queue->last = time;
     order->current = number;
-    order->youngest = order->n_heap ? MAX(order->youngest, item->time) : item->time;
+    order->youngest = order->n_heap ? MAX(order->youngest, time) : time;
     if (queue->head == chunk && chunk->n == chunk->first + 1)
         push(order, number);
+    return held;
+}
+
+struct item *order_put(struct order *order, const struct item *item,
+                       const struct order_piece *pieces, unsigned n_pieces)
+{
+    struct item *held = order_add(order, item->time, pieces, n_pieces);
+    struct item copy = *item;
+
+    if (!held)
+        return NULL;
+    if (n_pieces > 0) {
+        copy.payload = held->payload;
+        copy.size = held->size;
+    }
+    *held = copy;
     return held;
 }
 

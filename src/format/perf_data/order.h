@@ -22,8 +22,11 @@ struct order_piece {
 int order_new(struct order **ret_order);
 void order_free(struct order *order);
 
-/* Adds ITEM, which gets a copy of the pieces, one after the other, as its payload if there are any. Returns it where it
- * is held until it is taken; NULL: out of memory. */
+/* Adds an item of TIME, whose payload is a copy of the pieces, one after the other. The caller sets all other members. Returns it
+ * where it is held until it is taken; NULL: out of memory. */
+struct item *order_add(struct order *order, int64_t time, const struct order_piece *pieces,
+                       unsigned n_pieces);
+/* Adds ITEM, which gets such a payload if there are pieces. Returns as order_add(). */
 struct item *order_put(struct order *order, const struct item *item,
                        const struct order_piece *pieces, unsigned n_pieces);
 

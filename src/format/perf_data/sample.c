@@ -534,17 +534,18 @@ static bool read_parts(struct perf_data *perf, const struct perf_attr *attr, con
 }
 
 /* An event that has its fields with it: PARTS gets the payload of its own class. */
-static _cold_ void decode_own(struct perf_data *perf, struct parts *parts, struct item *item)
+static _cold_ const struct event_class *
+decode_own(struct perf_data *perf, const struct event_class *class, struct parts *parts)
 {
     struct text *made = &perf->made;
 
     made->next = made->start;
-    item->class =
-        kernel_events_decode(perf->events, item->class, parts->raw, parts->raw_size, made);
+    class = kernel_events_decode(perf->events, class, parts->raw, parts->raw_size, made);
     if (text_len(made) > 0) {
         parts->raw = (const uint8_t *)made->start;
         parts->raw_size = text_len(made);
     }
+    return class;
 }
 
 /* The class of a tracepoint's samples. */
@@ -557,9 +558,10 @@ static _cold_ int make_class(struct perf_data *perf, struct perf_attr *attr)
     return 0;
 }
 
-/* Fills in the class and the thread of a tracepoint's sample. Returns as set_class(). */
-static inline int set_tracepoint(struct perf_data *perf, struct perf_attr *attr,
-                                 struct parts *parts, struct item *item)
+/* Finds the class and the thread of a tracepoint's sample. Returns as find_class(). */
+static inline int find_tracepoint(struct perf_data *perf, struct perf_attr *attr,
+                                  struct parts *parts, const struct event_class **ret_class,
+                                  int32_t *ret_pid)
 {
     const struct kernel_common *common = kernel_events_common(perf->events);
     int r;
@@ -571,18 +573,18 @@ static inline int set_tracepoint(struct perf_data *perf, struct perf_attr *attr,
         if (r < 0)
             return r;
     }
-    item->class = attr->class;
+    *ret_class = attr->class;
     /* The sample's own is the number that the thread has in the container that perf ran in. */
     if (likely(common->pid_offset != KERNEL_NO_OFFSET))
-        item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
+        *ret_pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
     if (unlikely(attr->is_open))
-        decode_own(perf, parts, item);
-    return likely(item->class != NULL) ? 1 : kernel_events_error(perf->events);
+        *ret_class = decode_own(perf, attr->class, parts);
+    return likely(*ret_class != NULL) ? 1 : kernel_events_error(perf->events);
 }
 
-/* Fills in the class and the origin. 1; 0: the record is damaged; a negative errno. */
-static int set_class(struct perf_data *perf, struct perf_attr *attr, uint8_t cpumode,
-                     struct item *item)
+/* Finds the class and the origin. 1; 0: the record is damaged; a negative errno. */
+static int find_class(struct perf_data *perf, struct perf_attr *attr, uint8_t cpumode,
+                      const struct event_class **ret_class, const struct perf_origin **ret_of)
 {
     bool in_guest = perf->guest && (cpumode == MISC_GUEST_KERNEL || cpumode == MISC_GUEST_USER);
     const struct event_class **class = in_guest ? &attr->guest_class : &attr->class;
@@ -590,9 +592,9 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, uint8_t cpu
 
     if (unlikely(!*class))
         *class = perf_class_of_samples(perf, attr, of);
-    item->class = *class;
-    item->origin = &of->kernel.origin;
-    return item->class ? 1 : -ENOMEM;
+    *ret_class = *class;
+    *ret_of = of;
+    return *class ? 1 : -ENOMEM;
 }
 
 /* Keeps RECORD in RET and a copy of its body in BODY, until the next one is kept there. -ENOMEM. */
@@ -655,17 +657,12 @@ static int put_sample(struct perf_data *perf, const struct perf_record *record,
     bool is_tracepoint = attr->type == EVENT_TRACEPOINT && parts->raw;
     struct order_piece pieces[3];
     unsigned n_pieces = 1;
-    /* Not by make_item(), whose result is copied by loads that wait for the stores of its members. */
-    struct item item = {
-        .kind = ITEM_EVENT,
-        .time = cpu->last,
-        .origin = &perf->origin->kernel.origin,
-        .cpu = number,
-        .pid = thread_of(perf, attr, record->body),
-        .vcpu = VCPU_UNKNOWN,
-    };
-    int r = is_tracepoint ? set_tracepoint(perf, attr, parts, &item)
-                          : set_class(perf, attr, cpumode, &item);
+    const struct perf_origin *of = perf->origin;
+    const struct event_class *class;
+    int32_t pid = thread_of(perf, attr, record->body);
+    struct item *held;
+    int r = is_tracepoint ? find_tracepoint(perf, attr, parts, &class, &pid)
+                          : find_class(perf, attr, cpumode, &class, &of);
 
     if (unlikely(r <= 0)) {
         perf->n_unclear += r == 0;
@@ -682,9 +679,23 @@ static int put_sample(struct perf_data *perf, const struct perf_record *record,
                                  : (struct order_piece){raw, parts->raw_size};
         n_pieces = 3;
     }
-    perf->has_idle |= item.pid == 0;
-    cpu->held = order_put(perf->order, &item, pieces, n_pieces);
-    return cpu->held ? 0 : -ENOMEM;
+    perf->has_idle |= pid == 0;
+    /* Made where it is held: a copy's loads would wait for the stores of single members. */
+    held = cpu->held = order_add(perf->order, cpu->last, pieces, n_pieces);
+    if (!held)
+        return -ENOMEM;
+    *held = (struct item){
+        .kind = ITEM_EVENT,
+        .time = cpu->last,
+        .origin = &of->kernel.origin,
+        .class = class,
+        .payload = held->payload,
+        .size = held->size,
+        .cpu = number,
+        .pid = pid,
+        .vcpu = VCPU_UNKNOWN,
+    };
+    return 0;
 }
 
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
@@ -750,7 +761,7 @@ struct step {
     int64_t time;
 };
 
-static struct step read_step(const struct perf_data *perf)
+static struct step read_step(struct perf_data *perf)
 {
     const uint8_t *body = (const uint8_t *)perf->step_body.start;
     const struct perf_attr *attr = perf_attrs_of_sample(&perf->attrs, body, perf->step.size);
