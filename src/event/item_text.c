@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts events and values as text. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/bytes.h"
@@ -204,5 +203,7 @@ void origin_put_thread(const struct origin *origin, const char *name, int32_t pi
         text_put_str(text, vm);
         text_put_literal(text, "'s ");
     }
-    text_printf(text, "%s-%" PRId32, name, pid);
+    text_put_str(text, name);
+    text_put_char(text, '-');
+    text_put_i64(text, pid);
 }

@@ -198,14 +198,11 @@ int history_put(struct history *history, const struct item *item)
 
 /* ---- requests ---- */
 
-static int64_t request_end(const struct history_request *request)
-{
-    return io_request_end(&request->request);
-}
-
 int history_put_request(struct history *history, const struct io_request *request,
                         uint64_t *ret_number)
 {
+    int64_t end = io_request_end(request);
+
     if (history->n_requests == history->requests_room) {
         unsigned room = MAX(history->requests_room * 2, 64u);
         struct history_request *more = realloc(history->requests, room * sizeof *more);
@@ -216,23 +213,27 @@ int history_put_request(struct history *history, const struct io_request *reques
         history->requests_room = room;
     }
     *ret_number = ++history->last_request;
+    history->requests_are_sorted =
+        history->n_requests == 0 ||
+        (history->requests_are_sorted && history->requests[history->n_requests - 1].end <= end);
     history->requests[history->n_requests++] =
-        (struct history_request){.request = *request, .number = *ret_number};
-    history->newest = MAX(history->newest, io_request_end(request));
+        (struct history_request){.request = *request, .end = end, .number = *ret_number};
+    history->newest = MAX(history->newest, end);
     return 0;
 }
 
 static int compare_requests(const void *a, const void *b)
 {
-    int64_t x = request_end(a), y = request_end(b);
+    const struct history_request *x = a, *y = b;
 
-    return (x > y) - (x < y);
+    return (x->end > y->end) - (x->end < y->end);
 }
 
 void history_sort(struct history *history)
 {
-    if (history->n_requests > 1)
+    if (!history->requests_are_sorted && history->n_requests > 1)
         qsort(history->requests, history->n_requests, sizeof *history->requests, compare_requests);
+    history->requests_are_sorted = true;
 }
 
 /* The first request that ends at TIME or later. */
@@ -243,7 +244,7 @@ static unsigned first_request(const struct history *history, int64_t time)
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
 
-        if (request_end(&history->requests[middle]) >= time)
+        if (history->requests[middle].end >= time)
             high = middle;
         else
             low = middle + 1;
@@ -257,7 +258,7 @@ const struct io_request *history_find_request(const struct history *history,
     const struct io_request *found = NULL;
 
     for (unsigned i = first_request(history, time);
-         i < history->n_requests && request_end(&history->requests[i]) == time; i++) {
+         i < history->n_requests && history->requests[i].end == time; i++) {
         if (history->requests[i].request.origin != origin)
             continue;
         if (found)
@@ -270,8 +271,13 @@ const struct io_request *history_find_request(const struct history *history,
 const struct io_request *history_get_request(const struct history *history, uint64_t number,
                                              int64_t end)
 {
+    uint64_t place = history->n_requests > 0 ? number - history->requests[0].number : 0;
+
+    /* Most end in the order in which they were put. */
+    if (likely(place < history->n_requests && history->requests[place].number == number))
+        return &history->requests[place].request;
     for (unsigned i = first_request(history, end);
-         i < history->n_requests && request_end(&history->requests[i]) == end; i++)
+         i < history->n_requests && history->requests[i].end == end; i++)
         if (history->requests[i].number == number)
             return &history->requests[i].request;
     return NULL;
@@ -377,7 +383,7 @@ int64_t history_next_drop(const struct history *history)
         newest = MAX(newest, history->wakes.wakes[history->wakes.n - 1].time);
     }
     if (history->n_requests > 0)
-        oldest = MIN(oldest, request_end(&history->requests[0]));
+        oldest = MIN(oldest, history->requests[0].end);
     until = oldest < newest ? oldest + (newest - oldest) / 2 : newest;
     if (is_full)
         return until;
@@ -417,7 +423,7 @@ void history_drop_oldest(struct history *history, int64_t until)
     cpu_runs_drop(&history->cpus, until);
     guest_times_drop(&history->guest_times, until);
     wakes_drop(&history->wakes, until);
-    while (n < history->n_requests && request_end(&history->requests[n]) <= until)
+    while (n < history->n_requests && history->requests[n].end <= until)
         n++;
     if (n > 0)
         memmove(history->requests, history->requests + n,

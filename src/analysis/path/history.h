@@ -40,6 +40,7 @@ struct history_log {
 
 struct history_request {
     struct io_request request;
+    int64_t end;
     uint64_t number; /* from 1 on */
 };
 
@@ -67,6 +68,7 @@ struct history {
     struct wakes wakes;
     struct history_request *requests; /* by their ends, once history_sort() was called */
     unsigned n_requests, requests_room;
+    bool requests_are_sorted; /* without history_sort() */
     uint64_t last_request;
     struct history_vcpu *vcpus;
     unsigned n_vcpus;
