@@ -21,6 +21,10 @@ static const char *const rwbs_bits[] = {"W", "D", "R",     "A",   "B",       "S"
 static const struct value_names rwbs_names = {
     .names = rwbs_bits, .n = ARRAY_SIZE(rwbs_bits), .bits = true};
 
+static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+                                       "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
+const struct value_names kernel_softirq_names = {.names = softirqs, .n = ARRAY_SIZE(softirqs)};
+
 /* Whether a tracer without groups may have written CLASS, of a kernel. */
 static bool has_no_groups(const struct event_class *class)
 {
@@ -136,12 +140,29 @@ const struct value_names *kernel_event_value_names(const struct event_class *cla
         return NULL;
     if (strcmp(field->name, "ecx") == 0 && kernel_event_is(class, "kvm", "kvm_msr"))
         return &msr_names;
+    if (strcmp(field->name, "vec") == 0 && kernel_event_is(class, "irq", "softirq_*"))
+        return &kernel_softirq_names;
     if (strcmp(field->name, "id") == 0 && (kernel_event_is(class, "raw_syscalls", "sys_enter") ||
                                            kernel_event_is(class, "raw_syscalls", "sys_exit")))
         return syscall_names(class->origin ? class->origin->machine : NULL);
     return strcmp(field->name, "rwbs") == 0 && kernel_event_is(class, "block", "block_*")
                ? &rwbs_names
                : NULL;
+}
+
+bool kernel_event_has_function(const struct event_class *class, unsigned field)
+{
+    const char *name = class->fields[field].name;
+
+    return class->origin && class->origin->kernel && class->origin->kernel->put_function &&
+           (strcmp(name, "function") == 0 || strcmp(name, "func") == 0);
+}
+
+bool kernel_event_put_function(const struct item *item, unsigned field, uint64_t address,
+                               struct text *text)
+{
+    return kernel_event_has_function(item->class, field) &&
+           item->origin->kernel->put_function(item->origin, address, text);
 }
 
 char kernel_event_rwbs(const struct item *item, unsigned field)

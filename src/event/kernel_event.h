@@ -51,10 +51,19 @@ struct kernel_thread_end kernel_thread_end_of(const struct event_class *class);
 /* The thread that ITEM, of a class with END, ends; PID_UNKNOWN: no thread. */
 int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct item *item);
 
+/* By the number of a softirq. */
+extern const struct value_names kernel_softirq_names;
+
 /* Names of values of FIELD of CLASS that are missing in the formats of the kernel and of LTTng: MSRs; system calls, if the
- * machine is known; LTTng's bits of what a request does, as the letters of the kernel's text. NULL: none. */
+ * machine is known; softirqs; LTTng's bits of what a request does, as the letters of the kernel's text. NULL: none. */
 const struct value_names *kernel_event_value_names(const struct event_class *class,
                                                    const struct field *field);
+
+/* True if FIELD of CLASS holds a function of the kernel: of a timer, softirq work or a workqueue. */
+bool kernel_event_has_function(const struct event_class *class, unsigned field);
+/* Puts the name of the function at ADDRESS, which FIELD of ITEM holds. False: the name is not known. */
+bool kernel_event_put_function(const struct item *item, unsigned field, uint64_t address,
+                               struct text *text);
 
 /* What the kernel noted of its CPU at an event: common_flags and common_preempt_count. */
 struct kernel_context {

@@ -25,8 +25,9 @@ static bool is_plain(const char *p, size_t len)
 bool tracefs_copy_has(const char *path, size_t len)
 {
     static const char *const files[] = {
-        "events/header_page", "events/header_event", "trace_clock", "saved_cmdlines",
-        "saved_tgids",        "printk_formats",      "kallsyms",
+        "events/header_page", "events/header_event", "trace_clock",
+        "saved_cmdlines",     "saved_tgids",         "printk_formats",
+        "kallsyms",           "proc/kallsyms", /* of a copy by hand; no recorder writes it */
     };
     const char *end = path + len;
     const char *system, *event, *slash;

@@ -66,6 +66,17 @@ assert rows["softirq", "TIMER"]["self"] < rows["softirq", "TIMER"]["sum"]
 assert len(told["slowest"]) == 2 and told["slowest"][0]["key"] == {"kind": "hrtimer", "name": "tick_sched_timer"}
 END
 
+case="copies have the names of the kernel's functions and of numbers"
+"$strata" merge -o merged guest >out 2>err
+"$strata" export --to ctf -o exported guest 2>err
+"$strata" export --to ctf -o again exported 2>err
+for copy in merged exported again; do
+    jq '.rows | map([.key.kind, .key.name, .n, .sum])' rows >expected
+    "$strata" irq -f json "$copy" 2>err | jq '.rows | map([.key.kind, .key.name, .n, .sum])' >found
+    cmp expected found || fail "$copy: $(diff expected found)"
+done
+"$strata" report -e hrtimer_expire_entry exported 2>err | grep -q ' function=tick_sched_timer' || fail "no name as text"
+
 case="by CPU"
 "$strata" irq --by cpu -f csv guest 2>err | tr -d '\r' >rows
 head -n 1 rows | grep -q ',self_ns,delay_n,delay_p50_ns,delay_p99_ns,delay_max_ns,kind,name,cpu$' || fail "$(cat rows)"

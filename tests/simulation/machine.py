@@ -17,6 +17,7 @@ SLEEPS = {"S": ("sleeping", 1), "D": ("uninterruptible", 2), "T": ("sleeping", 4
 PREEMPTED, EXITED = 0x100, 0x10  # prev_state
 REASONS = {"interrupt": 0x60, "cpuid": 0x72, "hlt": 0x78, "io": 0x7b, "msr": 0x7c, "npf": 0x400}  # of SVM
 SOFTIRQS = (1, 3, 7, 9)
+SOFTIRQ_NAMES = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
 MICRO, MILLI = 1000, 1000000
 
 
@@ -199,7 +200,7 @@ class Kernel:
             yield self.some(0.2, 2)
             vector = self.rng.choice(list(self.raised[cpu]))
             raises = self.raised[cpu].pop(vector)
-            span = self.begin_interrupt(cpu, "softirq", str(vector), self.emit(cpu, "softirq_entry", vec=vector))
+            span = self.begin_interrupt(cpu, "softirq", SOFTIRQ_NAMES[vector], self.emit(cpu, "softirq_entry", vec=vector))
             span.raises = raises
             yield self.some(1, 20)
             if self.chance(0.2):

@@ -1,12 +1,11 @@
 """The text that perf or ftrace print of a made machine: one file, in the order of time, in which a loss is told after it, where the
 next event of its CPU is."""
 
-from machine import EXITED, PREEMPTED, REASONS
+from machine import EXITED, PREEMPTED, REASONS, SOFTIRQ_NAMES
 from perf_stream import PerfStream
 from recording import BASE, Gap, Source
 
 STATES = {0: "R", 1: "S", 2: "D", 4: "T", EXITED: "X", PREEMPTED: "R+"}
-SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
 WAKE = "comm={comm} pid={pid} prio={prio} target_cpu={target_cpu:03d}"
 TEXTS = {
     "sched_switch": "prev_comm={prev_comm} prev_pid={prev_pid} prev_prio={prev_prio} prev_state={letter} ==> "
@@ -37,7 +36,7 @@ def text_of(event):
     if event.name == "sched_switch":
         values["letter"] = STATES[values["prev_state"]]
     if "vec" in values:
-        values["action"] = SOFTIRQS[values["vec"]]
+        values["action"] = SOFTIRQ_NAMES[values["vec"]]
     if "dev" in values:
         values["device"] = f"{values['dev'] >> 20},{values['dev'] & 0xfffff}"
     if event.name == "kvm_exit":
@@ -60,8 +59,6 @@ class TextFile(Source):
         super().__init__(kernel, begin, end)
         self.facts["begins_apart"] = is_perf  # on one CPU after the other
         self.comms = {thread.pid: thread.comm for thread in kernel.threads}
-        for span in kernel.spans:
-            span.key = SOFTIRQS[int(span.key)] if span.kind == "softirq" else span.key
 
     make_pages, end_of = PerfStream.make_pages, PerfStream.end_of
 

@@ -8,7 +8,6 @@
 #include "analysis/spans/span_match.h"
 #include "base/hash.h"
 #include "base/suggest.h"
-#include "event/kernel.h"
 #include "event/kernel_event.h"
 #include "event/program.h"
 #include "event/value.h"
@@ -142,16 +141,6 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
     }
 }
 
-/* Handles fields with a function of the kernel, as timers, softirq work and workqueues have. */
-static bool put_function(const struct item *item, const char *field, uint64_t address,
-                         struct text *text)
-{
-    const struct origin_kernel *kernel = item->origin->kernel;
-
-    return (strcmp(field, "function") == 0 || strcmp(field, "func") == 0) && kernel &&
-           kernel->put_function && kernel->put_function(item->origin, address, text);
-}
-
 void grouping_put_field(const struct item *item, const char *name, struct text *text)
 {
     int field = kernel_event_field(item->class, name);
@@ -165,7 +154,7 @@ void grouping_put_field(const struct item *item, const char *name, struct text *
     if (!value.present)
         text_put_char(text, '-');
     else if (!item_put_name(item, (unsigned)field, &value, text) &&
-             !put_function(item, name, value.u, text))
+             !kernel_event_put_function(item, (unsigned)field, value.u, text))
         value_put(&item->class->fields[field], &value, text);
 }
 

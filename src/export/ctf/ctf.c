@@ -36,6 +36,7 @@
 #include "event/class_map.h"
 #include "event/value.h"
 #include "export/bounds.h"
+#include "export/ctf/names.h"
 #include "export/ctf/tsdl.h"
 #include "export/export.h"
 #include "export/put_binary.h"
@@ -84,6 +85,7 @@ struct ctf {
     struct stream *recent; /* of the last item */
     size_t buffered;
     struct text declarations;
+    struct ctf_names names;
 };
 
 static int write_failed(struct ctf *ctf, int err)
@@ -330,6 +332,8 @@ static int put_event(struct ctf *ctf, struct stream *stream, const struct item *
     int r;
 
     item_values(item, values);
+    if (ctf_names_note(&ctf->names, item, values) < 0)
+        return export_no_memory(&ctf->sink.error);
     missing = count_missing(class, values);
     if (unlikely(class->index >= sc->n_classes ||
                  !sc->ids[class->index][variant_of(missing, vcpu)])) {
@@ -421,6 +425,7 @@ static int ctf_finish(struct sink *sink)
         tsdl_put_source(&start, i, catalogue->origins[i],
                         complete_from(ctf, catalogue->origins[i]));
     text_put_literal(&start, "};\n");
+    ctf_names_put(&ctf->names, &start);
     if (start.error || ctf->declarations.error)
         r = export_no_memory(&sink->error);
     else
@@ -443,6 +448,7 @@ static void ctf_free(struct sink *sink)
     free(ctf->stream_classes);
     map_done(&ctf->streams);
     text_done(&ctf->declarations);
+    ctf_names_done(&ctf->names);
     if (ctf->dir >= 0)
         close(ctf->dir);
     free(ctf);

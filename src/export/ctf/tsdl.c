@@ -5,10 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "event/kernel_event.h"
 #include "event/origin_flags.h"
+#include "event/program.h"
 
-/* Writes a quoted string. Escapes what a TSDL string cannot contain, and what would end a comment around it. */
-static void put_quoted(struct text *text, const char *s)
+void tsdl_put_quoted(struct text *text, const char *s)
 {
     text_put_char(text, '"');
     for (const char *p = s; *p; p++) {
@@ -50,7 +51,7 @@ void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset
                 "    name = \"strata\";\n"
                 "    description = ",
                 __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "le" : "be");
-    put_quoted(text, clock->name);
+    tsdl_put_quoted(text, clock->name);
     text_printf(text,
                 ";\n"
                 "    freq = 1000000000;\n" /* export_ns() */
@@ -73,9 +74,9 @@ void tsdl_put_source(struct text *text, unsigned number, const struct origin *or
 {
     text_printf(text, "    source_%u_layer = \"%s\";\n", number, layer_name(origin->layer));
     text_printf(text, "    source_%u_format = ", number);
-    put_quoted(text, origin->format);
+    tsdl_put_quoted(text, origin->format);
     text_printf(text, ";\n    source_%u_path = ", number);
-    put_quoted(text, origin->path);
+    tsdl_put_quoted(text, origin->path);
     text_put_literal(text, ";\n");
     if (complete_from != 0)
         text_printf(text, "    source_%u_complete_from = %" PRIu64 ";\n", number, complete_from);
@@ -135,6 +136,28 @@ static void put_name(struct text *text, const struct event_class *class, unsigne
         text_printf(text, "_%u", number);
 }
 
+void tsdl_put_integer(struct text *text, const struct field *field)
+{
+    text_printf(text, "integer { size = %u; align = 8; signed = %s; base = %u; } ",
+                8 * ctf_scalar_size(field), field->type == FIELD_INT ? "true" : "false",
+                (field->hex && field->type != FIELD_INT) || field->type == FIELD_POINTER ? 16U
+                                                                                         : 10U);
+}
+
+bool tsdl_has_names(const struct event_class *class, unsigned field)
+{
+    const struct field *of = &class->fields[field];
+
+    return of->storage == STORE_SCALAR && of->type != FIELD_FLOAT && of->type != FIELD_STRING &&
+           of->type != FIELD_BYTES &&
+           (class_may_name(class, field) || kernel_event_has_function(class, field));
+}
+
+void tsdl_put_names_type(struct text *text, const struct event_class *class, unsigned field)
+{
+    text_printf(text, "names_%u_%u", class->index, field);
+}
+
 static void put_field(struct text *text, const struct event_class *class, unsigned number)
 {
     const struct field *field = &class->fields[number];
@@ -154,10 +177,13 @@ static void put_field(struct text *text, const struct event_class *class, unsign
                     field_has_decimal_elements(field) ? 10U : 16U);
         break;
     default:
-        text_printf(text, "        integer { size = %u; align = 8; signed = %s; base = %u; } ",
-                    8 * ctf_scalar_size(field), field->type == FIELD_INT ? "true" : "false",
-                    (field->hex && field->type != FIELD_INT) || field->type == FIELD_POINTER ? 16U
-                                                                                             : 10U);
+        text_put_literal(text, "        ");
+        if (tsdl_has_names(class, number)) {
+            tsdl_put_names_type(text, class, number);
+            text_put_char(text, ' ');
+        } else {
+            tsdl_put_integer(text, field);
+        }
     }
     put_name(text, class, number);
     if (field->type == FIELD_BYTES) {
@@ -166,7 +192,7 @@ static void put_field(struct text *text, const struct event_class *class, unsign
         text_put_literal(text, "_length]");
     }
     text_put_literal(text, "; /* type ");
-    put_quoted(text, field->c_type);
+    tsdl_put_quoted(text, field->c_type);
     text_put_literal(text, " */\n");
 }
 
@@ -176,7 +202,7 @@ static void put_event_name(struct text *text, const struct event_class *class)
     struct text name = TEXT_IN_MEMORY;
 
     if (!class->group || !*class->group) {
-        put_quoted(text, class->name);
+        tsdl_put_quoted(text, class->name);
         text_put_literal(text, ";\n");
         return;
     }
@@ -187,10 +213,10 @@ static void put_event_name(struct text *text, const struct event_class *class)
     if (name.error < 0)
         text->error = name.error;
     else
-        put_quoted(text, name.start);
+        tsdl_put_quoted(text, name.start);
     text_done(&name);
     text_put_literal(text, "; /* group ");
-    put_quoted(text, class->group);
+    tsdl_put_quoted(text, class->group);
     text_put_literal(text, " */\n");
 }
 
@@ -202,7 +228,7 @@ void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
     text_printf(text, "    stream_id = %u;\n", stream);
     if (class->program && class->format && !class->put_text) {
         text_put_literal(text, "    /* format ");
-        put_quoted(text, class->format);
+        tsdl_put_quoted(text, class->format);
         text_put_literal(text, " */\n");
     }
     if (vcpu)

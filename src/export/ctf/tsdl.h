@@ -28,6 +28,14 @@ static inline unsigned ctf_element_size(const struct field *field)
     return field->element > 1 ? field->element : 1;
 }
 
+/* Puts a quoted string. Escapes what a TSDL string cannot contain, and what would end a comment around it. */
+void tsdl_put_quoted(struct text *text, const char *s);
+/* The type of a scalar, which is not a float. */
+void tsdl_put_integer(struct text *text, const struct field *field);
+/* True if values of FIELD of CLASS may have names. A type of its own is declared for it (names.h). */
+bool tsdl_has_names(const struct event_class *class, unsigned field);
+/* The name of this type. */
+void tsdl_put_names_type(struct text *text, const struct event_class *class, unsigned field);
 /* Puts the beginning of the metadata: trace and clock. OFFSET_S: the second from which times count. */
 void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset_s);
 /* Puts `source_N_…` for the environment. COMPLETE_FROM: when the data of all CPUs begin, by the clock; 0: from the

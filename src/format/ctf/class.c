@@ -2,6 +2,7 @@
 /* Event classes: the fields of an event, and its combinations of choices. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -41,7 +42,39 @@ static int set_flags(struct maker *m, struct ctf_type *type, struct field *field
     return 0;
 }
 
-/* The labels of an enum, as far as they are of small values. */
+static int compare_names(const void *pa, const void *pb)
+{
+    const struct value_name *a = pa, *b = pb;
+
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* Labels of single values from names->n on; where several are of one value, any. */
+static int set_more_labels(struct arena *arena, const struct ctf_type *type,
+                           struct value_names *names)
+{
+    struct value_name *more;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < type->n_ranges; i++)
+        n += type->ranges[i].low == type->ranges[i].high &&
+             (uint64_t)type->ranges[i].low >= names->n;
+    if (n == 0)
+        return 0;
+    more = arena_alloc(arena, n * sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < type->n_ranges; i++)
+        if (type->ranges[i].low == type->ranges[i].high &&
+            (uint64_t)type->ranges[i].low >= names->n)
+            more[names->n_more++] =
+                (struct value_name){(uint64_t)type->ranges[i].low, type->ranges[i].label};
+    qsort(more, n, sizeof *more, compare_names);
+    names->more = more;
+    return 0;
+}
+
+/* The labels of an enum: of any single value, and of ranges of small values. */
 static int set_labels(struct maker *m, struct ctf_type *type, struct field *field)
 {
     struct arena *arena = &m->catalogue->arena;
@@ -57,10 +90,10 @@ static int set_labels(struct maker *m, struct ctf_type *type, struct field *fiel
     for (uint32_t i = 0; i < type->n_ranges; i++)
         if (type->ranges[i].low >= 0 && type->ranges[i].high < LABELS_MAX)
             last = MAX(last, type->ranges[i].high);
-    if (last < 0)
+    if (type->n_ranges == 0)
         return 0;
     names = arena_alloc(arena, sizeof *names);
-    labels = arena_alloc(arena, (size_t)(last + 1) * sizeof *labels);
+    labels = arena_alloc(arena, (size_t)(last + 2) * sizeof *labels);
     if (!names || !labels)
         return -ENOMEM;
     for (uint32_t i = 0; i < type->n_ranges; i++)
@@ -68,9 +101,9 @@ static int set_labels(struct maker *m, struct ctf_type *type, struct field *fiel
              type->ranges[i].low >= 0 && v <= type->ranges[i].high && v <= last; v++)
             if (!labels[v])
                 labels[v] = type->ranges[i].label;
-    *names = (struct value_names){labels, (uint32_t)last + 1};
+    *names = (struct value_names){.names = labels, .n = (uint32_t)(last + 1)};
     type->labels = field->names = names;
-    return 0;
+    return set_more_labels(arena, type, names);
 }
 
 /* What libstrata says of the type beyond what the language can. */

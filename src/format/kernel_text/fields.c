@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/kernel_event.h"
 
 /* "{NAME:TYPE}" is a field; the other letters stand in the text, and "*" is any text up to the next of them. Types:
  *   d, u, x   a number, with a sign, without, or hexadecimal with or without 0x
@@ -379,10 +380,6 @@ const struct kernel_pattern *kernel_pattern_read(const struct kernel_line *line,
 
 /* ---- Fields ---- */
 
-static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
-                                       "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
-static const struct value_names softirq_names = {.names = softirqs, .n = ARRAY_SIZE(softirqs)};
-
 static struct field field_of(const struct piece *piece, const char *name, uint32_t offset)
 {
     struct field field = {
@@ -399,7 +396,7 @@ static struct field field_of(const struct piece *piece, const char *name, uint32
     field.c_type = field.type == FIELD_INT ? "int64_t" : "uint64_t";
     field.hex = piece->type == 'x';
     if (piece->type == 'V')
-        field.names = &softirq_names;
+        field.names = &kernel_softirq_names;
     return field;
 }
 
