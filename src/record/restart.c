@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/macro.h"
 #include "base/remove_dir.h"
 #include "record/snapshot.h"
 #include "tracedir/ask.h"
@@ -155,12 +156,44 @@ static int move_trace(int dir, int snapshots, char name[static NAME_MAX_BYTES])
     return r;
 }
 
+/* True if FILE describes events, and has none. */
+static bool describes_events(const char *file)
+{
+    static const char *const names[] = {"clock-pairs", "trace-events", "metadata"};
+    const char *slash = strrchr(file, '/');
+    bool is_one = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        is_one |= strcmp(slash ? slash + 1 : file, names[i]) == 0;
+    return is_one;
+}
+
+/* True if the trace at PATH is complete and has no event, such as that of a QEMU that failed at once. */
+static bool is_without_events(const char *path)
+{
+    struct manifest manifest;
+    bool is_empty = manifest_read(path, &manifest, NULL) >= 0;
+
+    if (!is_empty)
+        return false;
+    for (unsigned i = 0; i < manifest.n_sources && is_empty; i++) {
+        const struct manifest_source *source = &manifest.sources[i];
+
+        is_empty =
+            source->complete && source->n_files > 0 && source->lost == 0 && !source->lost_uncounted;
+        for (unsigned j = 0; j < source->n_files && is_empty; j++)
+            is_empty = source->files[j].bytes == 0 || describes_events(source->files[j].path);
+    }
+    manifest_done(&manifest);
+    return is_empty;
+}
+
 int restart_keep_trace(int dir, const char *path, void (*rescue)(int dir, const char *path),
                        char **ret_kept, struct error *error)
 {
     _cleanup_(closep) int snapshots = -1;
     char name[NAME_MAX_BYTES];
-    bool any = false, is_recording = false;
+    bool any = false, is_recording = false, is_kept = false;
     char *kept = NULL;
     int r = look(dir, &any, &is_recording);
 
@@ -174,9 +207,12 @@ int restart_keep_trace(int dir, const char *path, void (*rescue)(int dir, const 
     if (r >= 0 && any) {
         if (rescue)
             rescue(dir, path);
+        is_kept = !is_without_events(path);
         r = move_trace(dir, snapshots, name);
     }
-    if (r >= 0 && any && asprintf(&kept, "%s/" SNAPSHOTS_DIR "/%s", path, name + 1) < 0) {
+    if (r >= 0 && any && !is_kept)
+        (void)remove_dir_at(snapshots, name + 1);
+    if (r >= 0 && is_kept && asprintf(&kept, "%s/" SNAPSHOTS_DIR "/%s", path, name + 1) < 0) {
         kept = NULL;
         r = -ENOMEM;
     }

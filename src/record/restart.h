@@ -4,7 +4,7 @@
 /* Records again into a directory that has a trace: strata record --restart.
  *
  * The existing trace is moved to DIR/snapshots/TIME-before-restart. It is then a trace like any saved snapshot, even if
- * its recorder was killed. The newest RESTART_KEPT_MAX of these are kept. Snapshots with other names are not touched.
+ * its recorder was killed. A complete trace without events is removed instead. The newest RESTART_KEPT_MAX of these are kept. Snapshots with other names are not touched.
  *
  * If this process is killed, the next call completes the move. */
 

@@ -124,6 +124,19 @@ mv "trace/snapshots/$newest" "trace/snapshots/.$newest"
 [ "$(count "trace/snapshots/$newest")" -eq 80 ] && [ "$(count "trace/snapshots/$(kept trace | tail -n 1)")" -eq 10 ] ||
     fail "is not named: $(ls -A trace/snapshots)"
 
+# ---- A trace without events is not kept ----
+
+case=empty
+if qemu=$(command -v qemu-system-x86_64); then
+    for n in 1 2 3; do
+        "$strata" record -o fails --flight=60s --restart -- "$qemu" -machine none -display none -drive file=nonesuch >out 2>err && fail "no status"
+        grep -q 'no events were recorded into fails' err && ! grep -q 'is kept as' err || fail "$n: $(cat err)"
+        [ -e fails/trace.json ] && [ -z "$(ls -A fails/snapshots)" ] || fail "$n: $(ls -A fails/snapshots)"
+    done
+else
+    skipped="$skipped; a QEMU that fails: no qemu-system-x86_64"
+fi
+
 # ---- What cannot be ----
 
 case=refused

@@ -74,7 +74,7 @@ const struct cli_option record_common_options[] = {
      .page =
          "Use it for a service that starts the same recording again. The old trace moves to "
          "'DIR/snapshots/TIME-before-restart', with the events that ended programs left in their "
-         "rings. The last 8 of these are kept.",
+         "rings. The last 8 of these are kept. A complete trace without events is removed.",
      .requires = "--output=DIR"},
     {OPTION_PARSED, 0, "min-free", "SIZE", "stop when free disk space falls below SIZE",
      offsetof(struct record_plan, min_free), NULL, size_parse,
