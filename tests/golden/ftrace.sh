@@ -20,7 +20,7 @@ of_strata() {
 . "$here/../lib/kernel_capture.sh"
 for clock in local tsc; do
     data=$DATA/ftrace/guest-$clock-clock
-    kernel_capture $clock "$work/$clock"
+    kernel_capture $clock "$work/$clock" all
     gzip -dc "$data/tracecmd-report-t.txt.gz" >"$work/t.txt"
     of_trace_cmd "$work/t.txt" >"$work/$clock.expected"
 done

@@ -5,7 +5,7 @@ many_files=yes
 
 command -v trace-cmd >/dev/null || { echo "SKIPPED: trace-cmd is not installed"; exit 77; }
 . "$here/../lib/kernel_capture.sh"
-kernel_capture local local
+kernel_capture local local all
 [ "$(python3 "$here/kernel_formats.py" local/guest)" -eq 1336 ]
 
 # It shows times as ticks now and then where memory that it has not set is not 0 (3.1.6).

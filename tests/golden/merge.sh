@@ -27,8 +27,8 @@ tells() {
 }
 
 . "$here/../lib/kernel_capture.sh"
-kernel_capture local guest
-kernel_capture tsc tsc
+kernel_capture local guest all
+kernel_capture tsc tsc all
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 
 # A VMM's log of what a real guest did: its clock ran faster by 25 ppm, and each saw what the other did some

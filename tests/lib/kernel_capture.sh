@@ -1,9 +1,14 @@
-# Sourced. kernel_capture CLOCK FOLDER makes FOLDER, with the capture of a guest's kernel whose clock was CLOCK (local,
-# tsc): its pages, and the copy of its tracefs.
+# Sourced. kernel_capture CLOCK FOLDER [all] makes FOLDER, with the capture of a guest's kernel whose clock was CLOCK (local,
+# tsc): its pages, and the copy of its tracefs. Of the 1,336 formats of events there are those that $DATA/ftrace/captured
+# names, among them all that the pages have, because each command reads all formats; with "all", there are all.
 # shellcheck shell=sh
 kernel_capture() {
     mkdir "$2"
-    tar -C "$2" -xJf "$DATA/ftrace/guest-$1-clock/guest.tar.xz"
+    if [ "${3-}" = all ]; then
+        tar -C "$2" -xJf "$DATA/ftrace/guest-$1-clock/guest.tar.xz"
+    else
+        tar -C "$2" -xJf "$DATA/ftrace/guest-$1-clock/guest.tar.xz" -T "$DATA/ftrace/captured"
+    fi
     for cpu in 0 1; do
         xz -dc "$DATA/ftrace/guest-$1-clock/cpu$cpu.raw.xz" >"$2/cpu$cpu.raw"
     done
