@@ -28,11 +28,15 @@ def report(*options):
     command = [strata, "report", "-f", "csv", *options, *arguments]
     done = subprocess.run(["sh", "-c", COUNTED, "sh", *command], capture_output=True, text=True, check=True)
     count = int(done.stderr.split()[-1])
-    return list(csv.DictReader(io.StringIO(done.stdout))), count
+    head, *rows = csv.reader(io.StringIO(done.stdout))
+    return head, rows, count
 
 
-whole, whole_bytes = report()
-timed = [row["time"] for row in whole if row["time"]]
+head, whole, whole_bytes = report()
+TIME, LOST = head.index("time"), head.index("lost")
+# As numbers once, for all limits.
+times = [Decimal(row[TIME]) if row[TIME] else None for row in whole]
+timed = [row[TIME] for row in whole if row[TIME]]
 assert len(timed) > 100, f"{len(timed)} rows: too few to choose limits from"
 numbers = random.Random(1)
 limits = sorted(numbers.sample(range(len(timed)), 2 * TRIES))
@@ -46,15 +50,14 @@ for _ in range(2 * TRIES):
     pairs.append((timed[begin], timed[begin + short]))
 most = 0
 for number, (begin, end) in enumerate(pairs):
-    expected = [
-        row for row in whole if not row["time"] or Decimal(begin) <= Decimal(row["time"]) <= Decimal(end)
-    ]
-    shown, count = report("--from", begin, "--until", end)
+    first, last = Decimal(begin), Decimal(end)
+    expected = [row for row, time in zip(whole, times) if time is None or first <= time <= last]
+    names, shown, count = report("--from", begin, "--until", end)
     # A loss that has begun by then, and not ended.
-    if len(shown) > len(expected) and (shown[-1]["time"], shown[-1]["lost"]) == (end, "unknown") and any(
-            row["lost"] for row in whole if row["time"] and Decimal(row["time"]) > Decimal(end)):
+    if len(shown) > len(expected) and (shown[-1][TIME], shown[-1][LOST]) == (end, "unknown") and any(
+            row[LOST] for row, time in zip(whole, times) if time is not None and time > last):
         shown.pop()
-    if shown != expected:
+    if names != head or shown != expected:
         first = next((pair for pair in zip(shown, expected) if pair[0] != pair[1]), None)
         sys.exit(f"from {begin} until {end}: {len(shown)} rows, not {len(expected)}; first difference: {first}")
     if number >= TRIES + 1:
