@@ -24,7 +24,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from waiting import Failure, expect, wait_until  # noqa: E402
 
 SIZE = "24m"
-MORE = 50000  # marks that are made while the disk is full, and after that
 PATIENCE = 120
 
 
@@ -34,6 +33,7 @@ class Program:
     layers = ("vmm",)
     options = []
     message = None  # when something was lost
+    more = 50000  # marks that are made while the disk is full, and after that
 
     def __init__(self, work):
         self.file = os.path.join(work, "made")
@@ -101,6 +101,7 @@ class Qemu:
     layers = ("vmm",)
     options = ["-e", "handle_qmp_command"]
     message = None
+    more = 20000  # a mark takes QEMU long, and more bytes of its log than those above take
 
     def __init__(self, work):
         self.command = ["qemu-system-x86_64", "-machine", "none", "-nodefaults", "-display", "none", "-qmp", "stdio",
@@ -199,7 +200,7 @@ class FullDisk:
         return any_lost
 
     def wait_for_marks(self, what):
-        until = self.about.made() + MORE
+        until = self.about.made() + self.about.more
         wait_until(lambda: self.about.made() >= until, "marks " + what)
 
     def try_it(self):
