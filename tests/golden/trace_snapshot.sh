@@ -79,7 +79,6 @@ done
 
 case=discard
 start -t '*,ctf=discard'
-sleep 0.2
 "$strata" ctl "$pid" snapshot some >out
 "$strata" report some >report
 kill "$pid"
