@@ -386,8 +386,13 @@ static int count_item(struct builder *builder, const struct item *item)
 
 static int put_items(struct builder *builder, const struct item *items, unsigned n)
 {
-    int r = slices_put(&builder->slices, items, n);
+    int r;
 
+    /* States of sources that begin later begin with what is unknown. */
+    for (unsigned i = 0; unlikely(builder->first_event == TIME_UNKNOWN) && i < n; i++)
+        if (items[i].kind == ITEM_EVENT && items[i].time != TIME_UNKNOWN)
+            builder->first_event = clock_to_ns(&items[i].origin->clock, items[i].time);
+    r = slices_put(&builder->slices, items, n);
     if (r >= 0)
         r = states_put(&builder->states, items, n);
     for (unsigned i = 0; r >= 0 && i < n; i++)
@@ -445,6 +450,7 @@ static int init(struct builder *builder, struct trace *trace, const struct index
     uint32_t number;
     int r = slices_init(&builder->slices, &slices_options, &slices_ops);
 
+    builder->first_event = TIME_UNKNOWN;
     states_init(&builder->states, &states_ops, builder);
     if (r == 0)
         r = index_writer_init(&builder->writer, fd);
@@ -487,6 +493,8 @@ static int finish(struct builder *builder, const struct trace *trace)
     r = slices_finish(&builder->slices);
     if (r >= 0)
         r = states_finish(&builder->states);
+    if (r >= 0)
+        r = build_states_extend(builder);
     for (unsigned i = 0; i < builder->n_tracks; i++)
         while (builder->tracks[i]->n_open > 0)
             end_slice(builder, builder->tracks[i],

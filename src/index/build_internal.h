@@ -86,6 +86,7 @@ struct builder {
     struct build_arrow *arrows;
     size_t n_arrows, arrows_room;
     bool has_times, is_finishing;
+    int64_t first_event; /* ns, or TIME_UNKNOWN */
     int error;
 };
 
@@ -105,6 +106,8 @@ static inline struct build_group *build_group_get(struct builder *builder,
 
 /* Called with the states of builder->states; ARG is the builder. */
 int build_states_put(void *arg, const struct state_interval *intervals, unsigned n);
+/* After the last state: puts what is unknown from the end of a source to the end of the trace. 0, -ENOMEM. */
+int build_states_extend(struct builder *builder);
 /* Sets the parents of the tracks of states. 0, -ENOMEM. */
 int build_states_place(struct builder *builder);
 

@@ -62,6 +62,27 @@ static struct build_track *find_track(struct builder *builder,
     return track;
 }
 
+static int put_unknown(struct builder *builder, struct slice_row *row, int64_t begin, int64_t end)
+{
+    return begin >= end ? 0
+                        : slice_row_put(row, &builder->writer,
+                                        (struct row_slice){begin, end, STATE_UNKNOWN,
+                                                           state_flags(STATE_UNKNOWN) |
+                                                               INDEX_NO_BEGIN | INDEX_OPEN});
+}
+
+/* What INTERVAL, the first one of ROW, is of was there before its source began, if it is not a thread. */
+static int put_before(struct builder *builder, struct slice_row *row,
+                      const struct state_interval *interval)
+{
+    const struct origin *origin = interval->origin;
+    int64_t first = states_begin(&builder->states, origin);
+
+    if (interval->of == STATE_SUBJECT_THREAD || interval->begin > first)
+        return 0;
+    return put_unknown(builder, row, builder->first_event, clock_to_ns(&origin->clock, first));
+}
+
 int build_states_put(void *arg, const struct state_interval *intervals, unsigned n)
 {
     struct builder *builder = arg;
@@ -81,6 +102,8 @@ int build_states_put(void *arg, const struct state_interval *intervals, unsigned
             flags |= INDEX_NO_BEGIN;
         if (!interval->end_seen)
             flags |= builder->is_finishing ? INDEX_OPEN : INDEX_CUT;
+        if (row->n == 0 && put_before(builder, row, interval) < 0)
+            return -ENOMEM;
         if (slice_row_put(row, &builder->writer,
                           (struct row_slice){clock_to_ns(clock, interval->begin),
                                              clock_to_ns(clock, interval->end), interval->state,
@@ -135,6 +158,21 @@ int build_states_place(struct builder *builder)
         if (!parent)
             return -ENOMEM;
         track->parent = builder->by_number[parent->number];
+    }
+    return 0;
+}
+
+int build_states_extend(struct builder *builder)
+{
+    for (unsigned i = 0; i < builder->n_tracks; i++) {
+        const struct build_track *track = builder->tracks[i];
+        struct slice_row *row = track->kind == INDEX_STATES ? track->slices[0] : NULL;
+        const struct origin *origin = row ? find_origin(builder, track->group) : NULL;
+
+        if (origin &&
+            row->last >= clock_to_ns(&origin->clock, states_end(&builder->states, origin)) &&
+            put_unknown(builder, row, row->last, builder->writer.header.end) < 0)
+            return -ENOMEM;
     }
     return 0;
 }

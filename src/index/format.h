@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #define INDEX_MAGIC "StrataIx"
-#define INDEX_VERSION 12
+#define INDEX_VERSION 13
 #define INDEX_ORDER 0x01020304u
 
 #define BLOCK_SLICES 64u

@@ -144,11 +144,34 @@ def check_slices(asker, places, rand):
                          f"{track['layer']} {track['name']} at {time}, resolution {answer['resolution']}")
 
 
+def states_at(asker, trace, track, time):
+    answer = asker.ask("slices", tracks=track["id"], pixels=8, **{"from": time, "to": time + 1})
+    depths = answer["tracks"][0]["depths"]
+    return [one for one in slices_of(trace, depths[0]) if one.begin <= time + 1 and one.end >= time] if depths else []
+
+
+def check_outside(asker, places, rand, track, spans):
+    """There, the source of TRACK was not recorded."""
+    for begin, end in spans:
+        if end - begin > 2:
+            time = rand.randrange(begin + 1, end - 1)
+            here = states_at(asker, places.trace, track, time)
+            assert here and all(one.flags & UNKNOWN and one.state == "unknown" for one in here), (track, time, spans, here)
+            places.compared["outside"] += 1
+
+
 def check_states(asker, places, rand, is_cut):
-    """A CPU of a kernel, and a vCPU of Xen, is in some state from the first event of its source to the last. Where data may end
-    early, what a CPU did after its last event is unknown. Returns how many places are unknown."""
+    """A CPU of a kernel, and a vCPU of Xen, is in some state from the first event of its source to the last, and in an unknown one
+    before and after, as is a thread after it. Where data may end early, what a CPU did after its last event is unknown. Returns how
+    many places are unknown."""
     trace, unknown = places.trace, 0
     tracks = [track for track in trace["tracks"] if track["kind"] == "states" and places.naive.is_covered(track)]
+    first = min(times[0] for key, times in places.naive.events.items() if len(key) == 1)
+    # A thread that is in some state at the last event of its source.
+    for track in trace["tracks"]:
+        end = places.naive.events[track["layer"],][-1] if track["kind"] == "states" and track.get("pid") else trace["duration"]
+        if end < trace["duration"] and any(one.begin < end <= one.end for one in states_at(asker, trace, track, end - 1)):
+            check_outside(asker, places, rand, track, [(end, trace["duration"])])
     for _ in range(PLACES // 2):
         track = rand.choice(tracks)
         begin, last, end = places.naive.span_of(track)
@@ -156,6 +179,7 @@ def check_states(asker, places, rand, is_cut):
         answer = asker.ask("slices", tracks=track["id"], pixels=8, **{"from": max(time - 1, 0), "to": time + 1})
         here = [one for one in slices_of(trace, answer["tracks"][0]["depths"][0]) if one.begin <= time <= one.end]
         assert here, (track["layer"], track["name"], "in no state", time)
+        check_outside(asker, places, rand, track, [(first, begin), (end, trace["duration"])])
         assert all((one.state == "unknown") == (one.flags & UNKNOWN != 0) for one in here), here
         unknown += all(one.flags & UNKNOWN for one in here)
         if is_cut and last < time < end and track.get("cpu") is not None and track["layer"] != "hypervisor":

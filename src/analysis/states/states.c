@@ -803,6 +803,13 @@ int64_t states_begin(const struct states *states, const struct origin *origin)
     return source ? source->first : TIME_UNKNOWN;
 }
 
+int64_t states_end(const struct states *states, const struct origin *origin)
+{
+    const struct state_source *source = map_get(&states->by_origin, (uintptr_t)origin);
+
+    return source ? source->last : TIME_UNKNOWN;
+}
+
 int64_t states_duration(const struct states *states, const struct origin *origin)
 {
     const struct state_source *source = map_get(&states->by_origin, (uintptr_t)origin);

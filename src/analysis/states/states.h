@@ -242,6 +242,8 @@ unsigned states_events(const struct states *states, unsigned i);
 bool states_has_switches(const struct states *states, const struct origin *origin);
 /* Time of the first event of source ORIGIN that shows a state, or TIME_UNKNOWN. */
 int64_t states_begin(const struct states *states, const struct origin *origin);
+/* Time of its last such event. */
+int64_t states_end(const struct states *states, const struct origin *origin);
 /* Within the times of `select`: ticks from the first to the last event of source ORIGIN that shows a state; 0 if there
  * is none. */
 int64_t states_duration(const struct states *states, const struct origin *origin);

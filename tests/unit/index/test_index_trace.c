@@ -45,14 +45,24 @@ struct model_track {
     uint64_t n_instants, n_values;
 };
 
+/* What has states, and when it has some. */
+struct subject {
+    const char *path;
+    const struct origin *origin;
+    bool is_thread;
+    int64_t begin, end;
+};
+
 struct model {
     struct slices slices;
+    struct subject subjects[1024];
+    unsigned n_subjects;
     struct states states;
     struct facts facts;
     struct model_track **tracks; /* by number */
     unsigned n_tracks;
     uint64_t n_events;
-    int64_t end;
+    int64_t begin, end; /* of events; of all items */
 };
 
 static void add(struct facts *facts, struct fact fact)
@@ -143,6 +153,46 @@ static void note_slice(struct slices *slices, const struct slice *slice)
 
 static const struct trace *reading;
 
+static void note_subject(struct model *model, const struct state_interval *interval,
+                         const char *path)
+{
+    const struct clock *clock = &interval->origin->clock;
+    unsigned i = 0;
+
+    while (i < model->n_subjects && strcmp(model->subjects[i].path, path) != 0)
+        i++;
+    if (i == model->n_subjects) {
+        assert_true(model->n_subjects++ < ARRAY_SIZE(model->subjects));
+        model->subjects[i] = (struct subject){.path = path,
+                                              .origin = interval->origin,
+                                              .is_thread = interval->of == STATE_SUBJECT_THREAD,
+                                              .begin = clock_to_ns(clock, interval->begin)};
+    }
+    model->subjects[i].end = clock_to_ns(clock, interval->end);
+}
+
+static void add_unknown(struct model *model, const char *path, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        add(&model->facts,
+            (struct fact){'t', path, state_name(STATE_UNKNOWN), 0, begin, end, 1, INDEX_NO_BEGIN});
+}
+
+/* Before its source begins, and after it ends, the state of what is there is unknown. */
+static void note_outside(struct model *model)
+{
+    for (unsigned i = 0; i < model->n_subjects; i++) {
+        const struct subject *subject = &model->subjects[i];
+        const struct clock *clock = &subject->origin->clock;
+
+        if (!subject->is_thread &&
+            subject->begin == clock_to_ns(clock, states_begin(&model->states, subject->origin)))
+            add_unknown(model, subject->path, model->begin, subject->begin);
+        if (subject->end == clock_to_ns(clock, states_end(&model->states, subject->origin)))
+            add_unknown(model, subject->path, subject->end, model->end);
+    }
+}
+
 static int note_states(void *arg, const struct state_interval *intervals, unsigned n)
 {
     static const char *const of[] = {[STATE_SUBJECT_THREAD] = "thread",
@@ -153,17 +203,18 @@ static int note_states(void *arg, const struct state_interval *intervals, unsign
 
     for (unsigned i = 0; i < n; i++) {
         const struct clock *clock = &intervals[i].origin->clock;
+        const char *path = state_path(&model->facts, intervals[i].origin->layer,
+                                      trace_input_of(reading, intervals[i].origin),
+                                      of[intervals[i].of], intervals[i].id);
 
-        add(&model->facts,
-            (struct fact){.kind = 't',
-                          .path = state_path(&model->facts, intervals[i].origin->layer,
-                                             trace_input_of(reading, intervals[i].origin),
-                                             of[intervals[i].of], intervals[i].id),
-                          .name = state_name(intervals[i].state),
-                          .begin = clock_to_ns(clock, intervals[i].begin),
-                          .end = clock_to_ns(clock, intervals[i].end),
-                          .n = 1,
-                          .flags = intervals[i].begin_seen ? 0 : INDEX_NO_BEGIN});
+        note_subject(model, &intervals[i], path);
+        add(&model->facts, (struct fact){.kind = 't',
+                                         .path = path,
+                                         .name = state_name(intervals[i].state),
+                                         .begin = clock_to_ns(clock, intervals[i].begin),
+                                         .end = clock_to_ns(clock, intervals[i].end),
+                                         .n = 1,
+                                         .flags = intervals[i].begin_seen ? 0 : INDEX_NO_BEGIN});
     }
     return 0;
 }
@@ -195,6 +246,7 @@ static void make_model(const char *path, struct model *model)
     int n;
 
     reading = trace;
+    model->begin = INT64_MAX;
     model->end = INT64_MIN;
     assert_int_equal(slices_init(&model->slices, &options, &slices_ops), 0);
     states_init(&model->states, &states_ops, model);
@@ -203,12 +255,16 @@ static void make_model(const char *path, struct model *model)
         assert_int_equal(states_put(&model->states, items, (unsigned)n), 0);
         for (int i = 0; i < n; i++) {
             model->n_events += items[i].kind == ITEM_EVENT;
+            if (items[i].kind == ITEM_EVENT)
+                model->begin =
+                    MIN(model->begin, clock_to_ns(&items[i].origin->clock, items[i].time));
             model->end = MAX(model->end, clock_to_ns(&items[i].origin->clock, items[i].time));
         }
     }
     assert_int_equal(n, 0);
     assert_int_equal(slices_finish(&model->slices), 0);
     assert_int_equal(states_finish(&model->states), 0);
+    note_outside(model);
     for (unsigned i = 1; i <= model->n_tracks; i++) {
         struct model_track *track = model->tracks[i];
 
