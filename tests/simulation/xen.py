@@ -163,8 +163,9 @@ class XenFile:
                       key=lambda r: r.time)
 
     def write(self, path, step, cut=None):
-        """In windows of so many nanoseconds; CUT: a share of the file that is left."""
+        """In windows of so many nanoseconds; CUT: a share of the file that is left. Each CPU has a record there: nothing names others."""
         at = [0] * len(self.cpus)
+        firsts = {}  # by CPU: the end of its first record
         places = []  # (end in the file, record)
         with open(path, "wb") as file:
             for limit in range(self.begin + step, self.end + step + 1, step):
@@ -173,11 +174,12 @@ class XenFile:
                     while at[cpu] < len(records) and records[at[cpu]].time < limit:
                         data += records[at[cpu]].data
                         places.append((begin + len(data), records[at[cpu]]))
+                        firsts.setdefault(cpu, begin + len(data))
                         at[cpu] += 1
                     if data:
                         file.write(struct.pack("<III", CPU_CHANGE | 2 << 28, cpu, len(data)) + data)
             if cut:
-                self.cut(file, int(file.tell() * cut), places)
+                self.cut(file, max([int(file.tell() * cut), *firsts.values()]), places)
 
     def cut(self, file, size, places):
         file.truncate(size)
