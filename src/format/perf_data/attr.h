@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The events that a perf.data has records of, as their attributes say, and where in a record its parts are.
+/* The attributes of a perf.data: which events it has records of, and where the parts of a record are.
  *
  * A perf_event_attr, of 64 bytes or more by the version of perf:
  *   0 u32 type, 4 u32 its size, 8 u64 config, 16 u64 period or frequency, 24 u64 sample_type, 32 u64 read_format,
@@ -25,25 +25,25 @@
 
 struct event_class;
 
-/* Where a part of a record is, or NOWHERE. */
+/* The offset of a part that a record does not have. */
 #define PERF_NOWHERE UINT16_MAX
 
 struct perf_attr {
     uint32_t type;
     uint64_t config;
     uint64_t sample_type, read_format, flags;
-    bool is_sampled;  /* a tracepoint, of which not each event is in the file */
+    bool is_sampled;  /* a tracepoint of which not all events are in the file */
     int32_t clockid;  /* or PERF_ATTR_CLOCKID_NONE */
-    const char *name; /* in the arena; NULL: not in the file */
-    /* In a sample, from its body's start. */
+    const char *name; /* in the arena; NULL: the file has no name */
+    /* Offsets in a sample, from the start of its body. */
     uint16_t ip, tid, time, addr, id, cpu, period;
-    uint16_t fixed; /* bytes of the parts that do not vary */
-    /* In other records, from their end. */
+    uint16_t fixed; /* bytes of the parts with a fixed size */
+    /* Offsets in other records, from their end. */
     uint16_t end_tid, end_time, end_id, end_cpu;
-    uint16_t end_size;                     /* 0: they have none of these */
-    const struct event_class *class;       /* for the reader */
-    bool is_open;                          /* kernel_class_is_open() of it */
-    const struct event_class *guest_class; /* the same, of samples in guests */
+    uint16_t end_size;                     /* 0: other records have none of these parts */
+    const struct event_class *class;       /* set by the reader */
+    bool is_open;                          /* kernel_class_is_open() of `class` */
+    const struct event_class *guest_class; /* class of samples in guests */
 };
 
 struct perf_attrs {
@@ -55,28 +55,28 @@ struct perf_attrs {
         uint64_t id;
         struct perf_attr *attr; /* NULL: none */
     } recent[PERF_IDS_RECENT];  /* of by_id, by the ID */
-    struct map cpus;            /* by ID: CPU + 1, where that is known */
-    bool has_any_cpu;           /* an ID is of a thread on any CPU */
-    bool has_threads;           /* … or of a thread */
-    /* Where the ID is that says whose record it is; NOWHERE: all are of the first attribute. */
+    struct map cpus;            /* by ID: CPU + 1, if known */
+    bool has_any_cpu;           /* an ID belongs to a thread on any CPU */
+    bool has_threads;           /* an ID belongs to a thread */
+    /* Offset of the ID that identifies the attribute of a record; NOWHERE: all records belong to the first attribute. */
     uint16_t id, end_id;
     bool swap, big_endian;
 };
 
 void perf_attrs_done(struct perf_attrs *attrs);
 
-/* Reads an attribute, SIZE bytes at P. -EBADMSG: too short, or it does not agree with the others where IDs are;
- * -ENOMEM. */
+/* Adds an attribute, SIZE bytes at P. -EBADMSG: too short, or its IDs are at other offsets than those of earlier
+ * attributes; -ENOMEM. */
 int perf_attrs_add(struct perf_attrs *attrs, const uint8_t *p, size_t size,
                    struct perf_attr **ret_attr);
-/* Declares that records with ID are of ATTR. -ENOMEM. */
+/* Declares that records with ID belong to ATTR. -ENOMEM. */
 int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id, struct perf_attr *attr);
-/* The attribute of an ID; that of 0 is the first; NULL: none. */
+/* The attribute of an ID; of ID 0: the first attribute; NULL: none. */
 struct perf_attr *perf_attrs_find(struct perf_attrs *attrs, uint64_t id);
 
-/* The attribute of a record, whose body is SIZE bytes at P, or NULL: its ID is unknown, or it is too short. */
+/* The attribute of a record, whose body is SIZE bytes at P; NULL: its ID is unknown, or it is too short. */
 struct perf_attr *perf_attrs_of_sample(struct perf_attrs *attrs, const uint8_t *p, size_t size);
 struct perf_attr *perf_attrs_of_other(struct perf_attrs *attrs, const uint8_t *p, size_t size);
 
-/* Writes the event's name: its own, or that of its type and config, as perf has them. */
+/* Writes the event's name: its own name, or perf's name of its type and config. */
 void perf_attr_name(const struct perf_attr *attr, char *buf, size_t size);

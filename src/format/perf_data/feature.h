@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a perf.data says of the machine, the recording and its events, besides the records.
+/* The feature sections of a perf.data: facts about the machine, the recording and its events.
  *
  *   feature         bytes
  *   1 tracing data  the kernel's event formats (dat_file_open_tracing_data() of format/trace_dat/file.h)
@@ -21,16 +21,16 @@
 
 struct perf_features {
     const char *hostname, *osrelease, *version, *arch, *cpudesc, *cpuid;
-    char *cmdline; /* all in the arena of the attributes */
+    char *cmdline; /* in the arena of the attributes, like all strings here */
     uint32_t n_cpus;
     uint64_t total_mem_kb;
     bool has_aux, is_directory;
-    bool has_counts; /* of perf stat record */
-    int32_t clockid; /* of clock_data; or PERF_ATTR_CLOCKID_NONE */
+    bool has_counts; /* written by perf stat record */
+    int32_t clockid; /* from clock_data; or PERF_ATTR_CLOCKID_NONE */
     uint64_t wall_ns, clock_ns;
 };
 
-/* Reads feature ID, SIZE bytes at P; names of events go to ATTRS. One that is unknown, or too short, is ignored.
- * -ENOMEM. */
+/* Reads feature ID, SIZE bytes at P. Names of events are added to ATTRS. Ignores a feature that is unknown or too
+ * short. -ENOMEM. */
 int perf_feature_read(struct perf_features *features, struct perf_attrs *attrs, unsigned id,
                       const uint8_t *p, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* An opened perf.data: what the files of this directory share. */
+/* An opened perf.data. Shared by the files of this directory. */
 
 #include "base/bytes.h"
 #include "base/input.h"
@@ -15,11 +15,11 @@
 #include "schema/kernel/origin.h"
 
 #define PERF_RUN_MAX 1024
-/* Of tracing data; that of real files is some KB, or MB with symbols. */
+/* Limit of tracing data. Real files have some KB, or MB with symbols. */
 #define PERF_TRACING_DATA_MAX ((size_t)64 * 1024 * 1024)
 #define PERF_CPUS_MAX 65536
 
-/* In `kind` of an item that is held: not lent, but carried out when its time has come. */
+/* Further values of `kind` of a held item. Such items are not returned; they take effect when their time has come. */
 enum {
     ITEM_PERF_COMM = 16, /* the payload is the name of `pid` */
     ITEM_PERF_FORK,      /* the payload is the s32 number of the parent of `pid` */
@@ -34,13 +34,13 @@ struct perf_origin {
     struct perf_data *reader;
 };
 
-/* What is known of a CPU; the first of the array is of those that are not known. */
+/* What is known of a CPU. The first entry of the array is for unknown CPUs. */
 struct perf_cpu {
-    int64_t last;      /* time of its last record that was read, or TIME_UNKNOWN */
-    bool is_damaged;   /* what followed could not be read */
-    struct item *held; /* the event that is its last record, or NULL; gone once it was lent */
-    uint64_t lost;     /* events, by records LOST */
-    uint64_t counted;  /* by the counters of the events, which perf reads at its end */
+    int64_t last;      /* time of the last record read, or TIME_UNKNOWN */
+    bool is_damaged;   /* the records after it could not be read */
+    struct item *held; /* the event in its last record; NULL after it was returned */
+    uint64_t lost;     /* lost events by records LOST */
+    uint64_t counted;  /* lost events by the counters that perf reads at its end */
 };
 
 struct perf_record {
@@ -58,97 +58,103 @@ struct perf_data {
     struct catalogue *catalogue;
     bool swap, big_endian, is_stream, keep_going;
     bool is_unfinished;  /* perf did not complete its header */
-    bool is_cut;         /* the file ends before what its header names */
-    bool has_no_formats; /* of tracepoints, as it was cut */
+    bool is_cut;         /* the file ends before a section of its header */
+    bool has_no_formats; /* no formats of tracepoints, because the file is cut */
     bool has_pending, at_end, no_times;
-    bool lacks_end;       /* of a stream; known at its end */
-    bool has_open_losses; /* perf writes how many there were in all at its end, and has not */
-    bool ends_inside;     /* a record */
-    int result;           /* at the end: what next() returns */
+    bool lacks_end; /* for a stream; known at its end */
+    /* perf writes the total number of losses at its end, and has not done so */
+    bool has_open_losses;
+    bool ends_inside; /* the file ends inside a record */
+    int result;       /* at the end: what next() returns */
     unsigned n_cpus;
 
     struct perf_attrs attrs;
     struct perf_features features;
     struct kernel_events *events;
     struct perf_origin *origin;
-    struct perf_origin *guest; /* of samples in guests: `origin` if all are, NULL if none can be */
-    const struct event_class *own[PERF_CLASSES_OWN]; /* made when they are needed */
+    /* for samples in guests: `origin` if all samples are in guests, NULL if none can be */
+    struct perf_origin *guest;
+    const struct event_class *own[PERF_CLASSES_OWN]; /* created when needed */
 
-    uint64_t id_bytes_left; /* in the file, as far as they are read; while opening */
-    uint64_t end;           /* of the records in the file; UINT64_MAX: the input's */
+    /* while opening: bytes of IDs in the file that may still be read */
+    uint64_t id_bytes_left;
+    uint64_t end; /* end of the records in the file; UINT64_MAX: end of the input */
     struct perf_unpack *unpack;
-    struct perf_record pending; /* read while opening, if has_pending */
+    struct perf_record pending; /* if has_pending: a record that was read while opening */
 
-    struct text made; /* the payload of an event that has its fields with it */
+    struct text made; /* payload of an event with fields of its own */
     struct order *order;
-    unsigned n_unrecorded; /* CPUs */
-    bool is_sampled;       /* between any two events of a CPU, others are missing */
-    int64_t first_time;    /* of all samples so far; INT64_MAX: there was none */
-    int64_t max_time;      /* of all records so far; TIME_UNKNOWN: none had one */
-    int64_t limit;         /* items up to it can be lent */
-    int64_t next_limit;    /* the same after the next FINISHED_ROUND */
-    int64_t seek_time;     /* no item before it is needed, but the last one where none follows */
-    struct perf_record
-        skipped_last; /* of the samples before it, until one was not; its body is in `skipped_body` */
+    unsigned n_unrecorded; /* number of CPUs that were not recorded */
+    bool is_sampled;       /* events may be missing between any two events of a CPU */
+    int64_t first_time;    /* of all samples so far; INT64_MAX: none */
+    int64_t max_time;      /* of all records so far; TIME_UNKNOWN: none */
+    int64_t limit;         /* items up to this time can be returned */
+    int64_t next_limit;    /* `limit` after the next FINISHED_ROUND */
+    /* items before this time are not needed, except the last one if none follows */
+    int64_t seek_time;
+    /* The last sample before seek_time, until a later sample comes; its body is in `skipped_body`. */
+    struct perf_record skipped_last;
     struct text skipped_body;
     bool has_skipped_last;
-    /* A sample whose time is far from the one before on its CPU, until another one tells whether it is damaged (timeline/stray.h); its
-     * body is in `step_body`. */
+    /* A sample whose time is far from the previous sample on its CPU. It is kept until another sample shows whether it
+     * is damaged (timeline/stray.h). Its body is in `step_body`. */
     struct perf_record step;
     struct text step_body;
     bool has_step;
-    bool has_idle;        /* there was a sample of an idle thread */
+    bool has_idle;        /* a sample was of an idle thread */
     uint64_t n_stray;     /* samples with damaged times */
-    struct cpu_ends ends; /* if the last sample is such a step: of it and all others */
+    struct cpu_ends ends; /* ends of the CPUs, for judging such a step of the last sample */
     struct perf_cpu *cpus;
 
     struct perf_tasks tasks;
-    uint64_t n_unknown;     /* records of types that are not known */
-    uint64_t n_unclear;     /* records that are too short, or of no event */
-    uint64_t n_not_leaders; /* values of events that their group's leader sampled (:S) */
+    uint64_t n_unknown;     /* records of unknown types */
+    uint64_t n_unclear;     /* records that are too short or have no event */
+    uint64_t n_not_leaders; /* values of group members sampled by their leader (:S) */
     uint64_t n_throttled;
-    int64_t lent;    /* time of the youngest item lent */
-    uint64_t n_late; /* items that are older than that when they are lent */
+    int64_t lent;    /* time of the latest item returned */
+    uint64_t n_late; /* items that were earlier than `lent` when they were returned */
     uint64_t aux_bytes;
-    uint64_t skipped; /* bytes that are in no loss yet */
+    uint64_t skipped; /* skipped bytes that are not reported as a loss yet */
     char hint[768];
     struct item items[PERF_RUN_MAX];
 };
 
-/* Reads the header, or that of a stream and its records up to the first of the kernel's (header.c). */
+/* Reads the header; of a stream also its records up to the first record of the kernel (header.c). */
 int perf_header_read(struct perf_data *perf, struct error *error);
-/* Takes the kept sample, if there is one, as it is. -ENOMEM. */
+/* Accepts the kept sample, if any, unchanged. -ENOMEM. */
 int perf_settle_step(struct perf_data *perf);
-/* Takes the kept sample as it is if it goes forward, and items up to LIMIT, its time or later, are going to be lent. -ENOMEM. */
+/* Accepts the kept sample unchanged if it goes forward and items up to LIMIT, which is not before its time, will be
+ * returned. -ENOMEM. */
 int perf_settle_step_before(struct perf_data *perf, int64_t limit);
-/* At the end of the file: a kept sample that steps back is damaged; one that goes forward is taken as it is, and doubted
- * (perf->ends). -ENOMEM. */
+/* Call it at the end of the file. A kept sample that steps back is damaged. A kept sample that goes forward is accepted
+ * unchanged, and doubted (perf->ends). -ENOMEM. */
 int perf_settle_last_step(struct perf_data *perf);
-/* Takes in a record that says something of events or the machine. 1: it was one. -ENOMEM, -EBADMSG with *RET_WHAT. */
+/* Handles a record about events or the machine. Returns 1 if it was such a record. -ENOMEM; -EBADMSG with *RET_WHAT. */
 int perf_header_record(struct perf_data *perf, const struct perf_record *record,
                        const char **ret_what);
 
-/* The next record, but for those that hold others (record.c). It is valid until the next call. 1; 0: no more;
- * -EBADMSG with *RET_WHAT, an errno of reading. */
+/* Reads the next record, which is valid until the next call; records that contain records are unpacked (record.c).
+ * Returns 1; 0: no more; -EBADMSG with *RET_WHAT; or an errno of reading. */
 int perf_record_next(struct perf_data *perf, struct perf_record *ret, const char **ret_what);
-/* SIZE bytes, which follow a record. -EBADMSG: they are not all there. */
+/* Skips SIZE bytes that follow a record. -EBADMSG: incomplete. */
 int perf_record_skip_data(struct perf_data *perf, uint64_t size, const char **ret_what);
-/* The same into memory that the caller frees. -EFBIG: more than MAX. */
+/* Reads them into memory that the caller frees. -EFBIG: more than MAX. */
 int perf_record_read_data(struct perf_data *perf, uint64_t size, size_t max, uint8_t **ret,
                           const char **ret_what);
-/* Looks for the next place where records seem to be. 1: the input is there; 0: there is none. *RET_SKIPPED: bytes. */
+/* Searches for the next place where records seem to begin. Returns 1 with the input there; 0: none. *RET_SKIPPED:
+ * bytes. */
 int perf_record_resync(struct perf_data *perf, uint64_t *ret_skipped);
 
-/* The class of the samples of ATTR that are not a tracepoint's, with the origin OF (class.c). NULL: out of memory. */
+/* The class of the samples of ATTR, which is not a tracepoint, with the origin OF (class.c). NULL: out of memory. */
 const struct event_class *perf_class_of_samples(struct perf_data *perf,
                                                 const struct perf_attr *attr,
                                                 const struct perf_origin *of);
-/* The class of perf's own event NAME. */
+/* The class of perf's own event WHICH. */
 const struct event_class *perf_class_own(struct perf_data *perf, enum perf_own_class which);
 
-/* Adds what RECORD says to perf->order (sample.c). -ENOMEM, an errno of a format that cannot be read. */
+/* Adds the items of RECORD to perf->order (sample.c). -ENOMEM, or an errno of a format that cannot be read. */
 int perf_handle_record(struct perf_data *perf, const struct perf_record *record);
-/* What follows the records so far could not be read: SKIPPED bytes. -ENOMEM. */
+/* Notes that SKIPPED bytes after the records so far could not be read. -ENOMEM. */
 int perf_handle_damage(struct perf_data *perf, uint64_t skipped);
-/* Adds the losses that only the events' counters report, and those that have no end. */
+/* Adds losses that only the events' counters report, and losses without an end. */
 int perf_handle_end(struct perf_data *perf);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Names of tasks at the time that the reader is at, from records COMM and FORK. A name has a number, from 1 on, and
- * stays; beyond PERF_TASKS_MAX tasks or names, further ones are unknown. Not thread-safe. */
+/* The names of tasks at the reader's present time, from records COMM and FORK. A name has a number, from 1, which stays
+ * valid. Beyond PERF_TASKS_MAX tasks or names, further ones are unknown. Not thread-safe. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 struct perf_tasks {
     struct arena arena;
-    struct map names; /* their numbers by text */
+    struct map names; /* numbers of names by text */
     const char **list;
     uint32_t n, capacity;
     struct map of_task; /* numbers of names by thread + 1 */
@@ -27,9 +27,9 @@ struct perf_tasks {
 
 void perf_tasks_done(struct perf_tasks *tasks);
 
-/* Task TID is called the LEN bytes at NAME from now on. -ENOMEM. */
+/* Sets the name of task TID from now on: LEN bytes at NAME. -ENOMEM. */
 int perf_tasks_set(struct perf_tasks *tasks, int32_t tid, const char *name, size_t len);
-/* TID is called as PARENT is. -ENOMEM. */
+/* Gives TID the name of PARENT. -ENOMEM. */
 int perf_tasks_fork(struct perf_tasks *tasks, int32_t tid, int32_t parent);
 
 /* The slow half of perf_tasks_comm(). */
@@ -45,5 +45,5 @@ static inline uint32_t perf_tasks_comm(struct perf_tasks *tasks, int32_t tid)
     return recent->tid == tid ? recent->comm : perf_tasks_look_up(tasks, tid);
 }
 
-/* The name with a number; NULL: 0, or no such name. */
+/* The name with number COMM; NULL for 0 or an unknown number. */
 const char *perf_tasks_name(const struct perf_tasks *tasks, uint32_t comm);

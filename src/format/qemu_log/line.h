@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What precedes an event's text on a line of QEMU's log: thread, time and name. */
+/* Parses the part of a line of QEMU's log before an event's text: thread, time and name. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct log_head {
     const char *rest; /* after the prefix */
 };
 
-/* The prefix that was read last: lines that come within one second from one thread begin alike. */
+/* The last prefix. Lines of one thread within one second begin alike. */
 struct log_head_memory {
     char bytes[32]; /* "PID@SEC." */
     unsigned len;   /* 0: none */
@@ -32,10 +32,9 @@ struct log_head_memory {
 void log_head_read(struct log_head_memory *memory, const char *p, const char *end,
                    struct log_head *ret_head);
 
-/* Where a name could begin after what newer versions put in front ("[GUEST] ", "PROGRAM: ",
- * "(TID:THREAD): ", each or none), or NULL: there is nothing of it. Sets *PID from the last. */
+/* Skips what newer versions put before a name ("[GUEST] ", "PROGRAM: ", "(TID:THREAD): ", each optional). Returns where
+ * a name could begin, or NULL if the line has none of these. Sets *PID from the last one. */
 const char *log_head_skip_context(const char *p, const char *end, int32_t *pid);
 
-/* Bytes of the word at P that could name an event: a C identifier with a blank or the line's end
- * after it; 0: none. */
+/* Length of the word at P if it could name an event: a C identifier before a blank or the line's end; 0: none. */
 size_t log_head_name(const char *p, const char *end);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The names of events in one QEMU log: which declarations a name has, their classes and patterns, and the classes of
- * names that nothing declares. For the reader alone. */
+/* The names of events in one QEMU log: their declarations, classes and patterns, and classes for undeclared names. Only
+ * for the reader. */
 
 #include <string.h>
 
@@ -16,11 +16,11 @@
 
 #define LOG_NAMES_RECENT 256
 
-/* One declaration, compiled when the name first comes up. */
+/* A declaration. It is compiled when its name first occurs. */
 struct candidate {
     const struct qemu_event *declared;
     const struct event_class *class;   /* NULL: not yet */
-    const struct log_pattern *pattern; /* NULL: its format cannot be read back */
+    const struct log_pattern *pattern; /* NULL: its format cannot be reversed */
     struct candidate *next;
 };
 
@@ -30,7 +30,7 @@ struct log_name {
     struct candidate *candidates; /* in the order of the declarations; NULL: not declared */
     struct candidate *last;
     const struct event_class
-        *message; /* of its events whose values are not known; NULL: not yet needed */
+        *message; /* class of its events whose values are unknown; NULL: not needed yet */
     bool compiled;
 };
 
@@ -39,7 +39,7 @@ struct log_names {
     const struct origin *origin; /* set before anything is compiled */
     struct arena arena;
     struct map by_name;
-    struct log_name *recent[LOG_NAMES_RECENT]; /* those of the last lines, by a hash */
+    struct log_name *recent[LOG_NAMES_RECENT]; /* names of the last lines, by a hash */
     unsigned n_undeclared;
 };
 
@@ -59,7 +59,7 @@ static inline unsigned log_names_slot(const char *name, size_t len)
            (LOG_NAMES_RECENT - 1);
 }
 
-/* NULL: no name of the log or of a declaration. */
+/* Returns NULL if it is neither a name in the log nor a declared name. */
 static inline struct log_name *log_names_find(struct log_names *names, const char *name, size_t len)
 {
     struct log_name **slot = &names->recent[log_names_slot(name, len)];
@@ -73,18 +73,18 @@ static inline struct log_name *log_names_find(struct log_names *names, const cha
     return found;
 }
 
-/* CATALOGUE is set, all else is 0. EVENTS, or NULL, outlive NAMES. -ENOMEM. */
+/* NAMES must be zero except `catalogue`. EVENTS (or NULL) must outlive NAMES. -ENOMEM. */
 int log_names_declare(struct log_names *names, const struct qemu_events *events);
 void log_names_done(struct log_names *names);
 
-/* A name that nothing declares. NULL goes to *RET_NAME once there are too many: they are other text that happens to
- * look like events. -ENOMEM. */
+/* Adds an undeclared name. *RET_NAME is NULL once there are too many: they are other text that looks like events.
+ * -ENOMEM. */
 int log_names_add_undeclared(struct log_names *names, const char *name, size_t len,
                              struct log_name **ret_name);
 
-/* Makes the classes and patterns of NAME's declarations. -ENOMEM. */
+/* Creates the classes and patterns of NAME's declarations. -ENOMEM. */
 int log_names_compile(struct log_names *names, struct log_name *name);
 
-/* A class whose only field is the text of a line. -ENOMEM. */
+/* Creates a class whose only field is the text of a line. -ENOMEM. */
 int log_names_add_message_class(struct log_names *names, const char *name,
                                 const struct event_class **ret_class);

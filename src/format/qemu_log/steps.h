@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What format/qemu_log/pattern.c compiles and format/qemu_log/match.c walks. */
+/* A compiled pattern: written by format/qemu_log/pattern.c, executed by format/qemu_log/match.c. */
 
 #include "format/qemu_log/match.h"
 
@@ -28,21 +28,21 @@ struct step {
     uint8_t c_size; /* bytes of the declared type */
     bool is_signed; /* the declared type */
     bool is_bool;
-    bool shrinks; /* what follows may begin with a digit: fewer digits can be right */
+    bool shrinks; /* the next step may begin with a digit, so fewer digits may be right */
     bool plain;   /* STEP_STRING: no width, no precision */
     uint16_t field;
-    uint16_t width_field; /* where "*" stores what it took, or NO_FIELD */
+    uint16_t width_field; /* field that gets the value of "*", or NO_FIELD */
     uint16_t precision_field;
     uint32_t len; /* STEP_LITERAL */
     const char *literal;
-    uint64_t head; /* the literal's first 8 bytes, and which of them count */
+    uint64_t head; /* the literal's first 8 bytes, and a mask of the bytes that count */
     uint64_t head_mask;
     struct spec spec;
 };
 
 struct log_pattern {
     uint16_t n_steps;
-    uint16_t n_taken; /* fields that the format shows: the first ones */
+    uint16_t n_taken; /* the first fields, which the format shows */
     bool multiline;
     const struct field *fields;
     struct step steps[];

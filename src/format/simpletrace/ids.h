@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the event ids of one simpletrace file stand for, and the classes of those that occur. For the
- * reader alone.
+/* The event IDs of one simpletrace file, and the classes of the IDs that occur. Only for the reader.
  *
- * An id has a name by the file (version 4) or by its position among the declarations; the name has a
- * class once the first event of it comes: a file names all events of its QEMU, thousands, and has a
- * few. Ids, names and classes are bounded in number, whatever a file holds. */
+ * The file states the name of an ID (version 4), or its position in the declarations determines it. A name gets a class
+ * at its first event, because a file names thousands of events of its QEMU and has few of them. The numbers of IDs,
+ * names and classes are limited, whatever a file contains. */
 
 #include "base/map.h"
 #include "base/text.h"
 #include "event/catalogue.h"
 #include "schema/trace_events/qemu_class.h"
 
-/* Ids are dense and small in every file that QEMU wrote: those below this have plain tables. */
+/* IDs are dense and small in every file that QEMU has written. IDs below this limit are in plain tables. */
 #define SIMPLETRACE_DENSE_IDS 65536
 
 struct named {
@@ -29,35 +28,35 @@ struct simpletrace_ids {
     bool swap;
     unsigned version;
 
-    const struct event_class **classes; /* by id, below n_dense; NULL: ask for it */
-    struct named **names;               /* the same */
+    /* by ID, below n_dense; NULL: use simpletrace_ids_class() */
+    const struct event_class **classes;
+    struct named **names; /* the same */
     size_t n_dense;
-    struct map sparse;  /* id -> struct named, which lives in the catalogue's arena */
-    struct map by_name; /* name -> the one struct named for it */
+    struct map sparse;  /* ID -> struct named, in the catalogue's arena */
+    struct map by_name; /* name -> its struct named */
 
-    /* What an id is by its position, where there are no names. */
+    /* Events by position, if the file has no names. */
     const struct qemu_event **positions;
     uint64_t n_positions;
 
     unsigned n_nameless;
-    struct named *nameless; /* shared by ids without a name once there are too many */
-    unsigned n_undeclared;  /* classes of events that are not declared */
-    struct text undeclared; /* the names of the first of them */
+    struct named *nameless; /* shared by IDs without a name once there are too many */
+    unsigned n_undeclared;  /* number of classes of undeclared events */
+    struct text undeclared; /* names of the first undeclared events */
 };
 
-/* Catalogue, events, origin, swap and version are set, all else is 0. BY_POSITION: the file has no
- * names. -ENOMEM; simpletrace_ids_done() is due in any case. */
+/* IDS must be zero except catalogue, events, origin, swap and version. BY_POSITION: the file has no names. -ENOMEM.
+ * Call simpletrace_ids_done() in any case. */
 int simpletrace_ids_init(struct simpletrace_ids *ids, bool by_position);
 void simpletrace_ids_done(struct simpletrace_ids *ids);
 
-/* From here on ID stands for the event of this name. -E2BIG: too many names or ids; -ENOMEM. */
+/* From now on, ID means the event with this name. -E2BIG: too many names or IDs; -ENOMEM. */
 int simpletrace_ids_name(struct simpletrace_ids *ids, uint64_t id, const char *name, size_t len);
 
-/* The class of an id that `classes` has none for, made when need be. -E2BIG, -ENOMEM. */
+/* Returns the class of an ID that `classes` does not have, and creates it if necessary. -E2BIG, -ENOMEM. */
 int simpletrace_ids_class(struct simpletrace_ids *ids, uint64_t id,
                           const struct event_class **ret_class);
 
-/* Whether ID stands for something by its name or position. The class if it is made already, or NULL,
- * goes to *RET_CLASS. */
+/* True if ID has a meaning by its name or position. *RET_CLASS: its class, or NULL if that does not exist yet. */
 bool simpletrace_ids_known(const struct simpletrace_ids *ids, uint64_t id,
                            const struct event_class **ret_class);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Sizes and numbers of a simpletrace file's records; simpletrace.c has the table of bytes. For the reader alone. */
+/* Sizes and numbers of a simpletrace file's records; simpletrace.c has the byte table. Only for the reader. */
 
 #include <stdint.h>
 
@@ -16,6 +16,7 @@ enum {
 #define V0_HEAD_SIZE 16
 #define EVENT_HEAD_SIZE 24   /* id, time, length, pid */
 #define MAPPING_HEAD_SIZE 12 /* id, length */
+/* limit of the reader; the writer's own buffer is not larger */
 #define TYPE_SIZE 8
-#define EVENT_SIZE_MAX (256 * 1024) /* of what is read; the writer's own buffer has no more */
+#define EVENT_SIZE_MAX (256 * 1024)
 #define NAME_MAX_LEN 256

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The compressions that a trace.dat may use. */
+/* The compression methods of a trace.dat. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,12 +12,11 @@ enum dat_codec {
     DAT_CODEC_ZSTD,
 };
 
-/* By the name in the file; -ENOTSUP. */
+/* Finds the codec by its name in the file. -ENOTSUP. */
 int dat_codec_find(const char *name, enum dat_codec *ret);
 
-/* Unpacks N bytes at P into memory that grows as they unpack (malloc, at most MAX bytes): a claimed
- * length is never allocated. Appends a NUL that is not counted. -EBADMSG: damaged; -EFBIG: more than
- * MAX; -ENOMEM. */
+/* Unpacks N bytes at P into memory that grows while unpacking (malloc, at most MAX bytes), because a claimed length is
+ * not trusted. Appends a NUL that is not counted. -EBADMSG: damaged; -EFBIG: more than MAX; -ENOMEM. */
 int dat_codec_unpack(enum dat_codec codec, const uint8_t *p, size_t n, size_t max,
                      uint8_t **ret_bytes, size_t *ret_size);
 

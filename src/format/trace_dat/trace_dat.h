@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* trace.dat, the file that trace-cmd writes: all of a trace of ftrace in one file. Versions
- * 6 and 7.
+/* Reads trace.dat, the file that trace-cmd writes: a complete trace of ftrace in one file. Versions 6 and 7.
  *
  * Both begin so:
  *   bytes           what
@@ -51,14 +50,15 @@
 #include "event/catalogue.h"
 #include "event/source.h"
 
-/* Whether a file that begins with these bytes is one. */
+/* True if a file that begins with these bytes is a trace.dat. */
 bool trace_dat_is(const uint8_t *head, size_t size);
 
-/* A source per CPU and buffer that has pages, and per buffer an origin of its own, of LAYER and with the path NAME (of a further buffer
- * "NAME:BUFFER"). The CPUs in LOST (NULL: none) that have no pages have a source, too: what they did is unknown. MAY_BE_CUT: where the
- * file does not count the events of its CPUs, their ends are judged (ftrace_instance_judge_ends()). RET_LACKING
- * (NULL: this is not looked for, which reads all pages): the CPUs that have fewer events than the file says that there were; their
- * origins are cut. Times are nanoseconds if the file says how to make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
+/* Opens a source for each CPU and buffer with pages. Each buffer has its own origin, of LAYER and with the path NAME (a
+ * further buffer: "NAME:BUFFER"). CPUs in LOST (may be NULL) without pages also have a source, because it is unknown
+ * what they did. MAY_BE_CUT: if the file does not count the events of its CPUs, their ends are judged
+ * (ftrace_instance_judge_ends()). RET_LACKING: the CPUs with fewer events than the file states, whose origins are cut;
+ * finding them reads all pages. RET_LACKING NULL: not checked. Times are nanoseconds if the file states how to convert
+ * them. Takes over IN, which must be seekable, even on failure. The caller frees the array. */
 int trace_dat_open(struct input *in, const char *name, enum layer layer, const struct cpu_set *lost,
                    bool may_be_cut, struct cpu_set *ret_lacking, struct catalogue *catalogue,
                    const struct reader_options *options, struct source ***ret_sources,

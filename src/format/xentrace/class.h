@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* From a record's header to its event class; which records say what vCPU runs. */
+/* Finds the event class of a record by its header, and which records tell the running vCPU. */
 
 #include "event/catalogue.h"
 #include "event/item.h"
 #include "schema/xen/table.h"
 
-/* What a record says of the vCPU that runs on its cpu. */
+/* What a record tells about the vCPU that runs on its CPU. */
 enum xentrace_tracks {
     TRACKS_NOTHING,
     TRACKS_RUNNING,   /* the vCPU of the payload runs from here on */
     TRACKS_LEAVING,   /* the vCPU of the payload was running until here */
     TRACKS_SWITCH,    /* {domain, vcpu} before, {domain, vcpu} from here on */
-    TRACKS_CONTINUES, /* {domain, vcpu} runs on */
-    TRACKS_CALL,      /* nothing, but the first word of the payload decides over its class */
+    TRACKS_CONTINUES, /* {domain, vcpu} continues to run */
+    TRACKS_CALL,      /* nothing; the first word of the payload determines its class */
 };
 
 struct xentrace_known {
@@ -41,17 +41,19 @@ struct xentrace_classes {
     struct xen_table built_in;
     xen_version version;
     enum xen_cpu cpu;
-    struct xen_call *calls; /* the table's, in the catalogue's arena */
+    struct xen_call *calls; /* the calls of the table, in the catalogue's arena */
     struct map by_call;     /* event << 32 | first word: its struct event_class */
     struct map by_name;     /* the first struct event_class of each name */
-    struct map by_event;    /* struct xen_event or id of an unknown one: its struct event_class */
+    /* struct xen_event, or ID of an unknown event: its struct event_class */
+    struct map by_event;
     unsigned n_unknown;
-    const struct event_class *unknown; /* of what comes after XENTRACE_UNKNOWN_MAX unknown ones */
+    /* class of unknown events beyond XENTRACE_UNKNOWN_MAX */
+    const struct event_class *unknown;
     struct xentrace_known known[XENTRACE_KNOWN];
     struct xentrace_known_call known_calls[XENTRACE_KNOWN_CALLS];
 };
 
-/* TABLE may be NULL: the built-in one. */
+/* TABLE NULL: uses the built-in table. */
 int xentrace_classes_open(struct xentrace_classes *classes, struct catalogue *catalogue,
                           const struct xen_table *table, xen_version version, enum xen_cpu cpu,
                           uint64_t cpu_hz, const char *path, struct error *error);
@@ -59,7 +61,7 @@ void xentrace_classes_done(struct xentrace_classes *classes);
 
 const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classes, uint32_t header);
 
-/* NULL: this class was not met yet, or not lately. */
+/* Returns NULL if the class was not used yet, or not recently. */
 static inline const struct xentrace_known *
 xentrace_class_known(const struct xentrace_classes *classes, uint32_t header)
 {
@@ -69,7 +71,7 @@ xentrace_class_known(const struct xentrace_classes *classes, uint32_t header)
     return likely(known->key == key && key != 0) ? known : NULL;
 }
 
-/* NULL: memory is out. */
+/* Returns NULL if out of memory. */
 static inline const struct xentrace_known *xentrace_class(struct xentrace_classes *classes,
                                                           uint32_t header)
 {
@@ -81,7 +83,7 @@ static inline const struct xentrace_known *xentrace_class(struct xentrace_classe
 const struct event_class *xentrace_call_slow(struct xentrace_classes *classes,
                                              const struct xentrace_known *known, uint32_t word);
 
-/* The class of a hypercall of KNOWN whose payload begins with WORD; NULL: memory is out. */
+/* The class of a hypercall of KNOWN whose payload begins with WORD; NULL: out of memory. */
 static inline const struct event_class *
 xentrace_call(struct xentrace_classes *classes, const struct xentrace_known *known, uint32_t word)
 {
@@ -93,7 +95,7 @@ xentrace_call(struct xentrace_classes *classes, const struct xentrace_known *kno
     return xentrace_call_slow(classes, known, word);
 }
 
-/* The vCPU that a word domain << 16 | vcpu means, or VCPU_UNKNOWN. */
+/* The vCPU of a word domain << 16 | vcpu, or VCPU_UNKNOWN. */
 static inline int32_t xentrace_vcpu(uint32_t word)
 {
     return word <= INT32_MAX ? (int32_t)word : VCPU_UNKNOWN;

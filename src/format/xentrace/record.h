@@ -11,16 +11,16 @@
  * There is no file header, no version, no alignment beyond 4 bytes. In the event, bits 16-27 are its class (one bit), bits
  * 12-15 its subclass, bits 0-11 its number.
  *
- * All is words of 32 bits in the byte order of the machine; of numbers of 64 bits, the low word is first. Every machine
- * that Xen runs on is little-endian. On a big-endian one, programs that use libstrata-percpu write such files. The first
- * window shows which; readers turn big-endian words into little-endian ones as they read them (xentrace_words_to_le()).
+ * Everything is words of 32 bits in the byte order of the machine. A number of 64 bits has its low word first. Every
+ * machine on which Xen runs is little-endian. Programs that use libstrata-percpu on a big-endian machine write
+ * big-endian files. The first window shows the byte order. Readers convert big-endian words to little-endian as they
+ * read them (xentrace_words_to_le()).
  *
  * A file is a chain of windows. A window is a record CPU_CHANGE (made by xentrace, not by Xen), with
  * the extra words {cpu, bytes of the window}, and then that many bytes of that cpu's records; a record
  * never crosses the end of its window.
  *
- * Source: the layouts in Xen's public header xen/include/public/trace.h and what xentrace 4.17 and
- * 4.22 wrote. */
+ * Source: the layouts in Xen's public header xen/include/public/trace.h, and files of xentrace 4.17 and 4.22. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,11 +50,11 @@ enum {
 #define XEN_CLASS_GUEST 0x0800f000u
 
 #define XENTRACE_RECORD_MAX 40
-/* Whether little-endian words are in the other byte order than this machine's. */
+/* True if little-endian words have the other byte order than this machine. */
 #define XENTRACE_SWAPPED (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
 #define XENTRACE_WINDOW_HEADER_SIZE 12
 #define XENTRACE_WINDOW_HEADER 0x2001f003u
-/* What Xen can be built for is 4095 cpus; a larger number means damage. */
+/* Xen can be built for at most 4095 CPUs; a larger number means damage. */
 #define XENTRACE_CPUS_MAX 4096u
 
 static inline uint32_t xentrace_event(uint32_t header)
@@ -77,7 +77,7 @@ static inline uint32_t xentrace_record_size(uint32_t header)
     return 4 + 8 * (header >> 31) + 4 * (header >> 28 & 7);
 }
 
-/* Whether Xen can have written such a header: exactly one class, and a subclass. */
+/* True if Xen can have written such a header: exactly one class, and a subclass. */
 static inline bool xentrace_header_plausible(uint32_t header)
 {
     uint32_t class = header >> 16 & 0xfff;
@@ -90,7 +90,7 @@ static inline uint32_t xentrace_load(const uint8_t *p, bool big_endian)
     return load_u32_swap(p, big_endian ? !XENTRACE_SWAPPED : XENTRACE_SWAPPED);
 }
 
-/* Whether the 12 bytes at P can be a window's CPU_CHANGE record. */
+/* True if the 12 bytes at P can be a window's CPU_CHANGE record. */
 static inline bool xentrace_window_plausible(const uint8_t *p, bool big_endian)
 {
     return xentrace_load(p, big_endian) == XENTRACE_WINDOW_HEADER &&
@@ -98,16 +98,16 @@ static inline bool xentrace_window_plausible(const uint8_t *p, bool big_endian)
            xentrace_load(p + 8, big_endian) % 4 == 0;
 }
 
-/* Whether a file that begins with these bytes is such a stream: best some KB, if there are as many. One
- * whose beginning was cut off is recognised by the first window that the bytes hold. */
+/* True if a file that begins with these bytes (some KB if possible) is such a stream. A file whose beginning was cut
+ * off is recognised by the first window in the bytes. */
 bool xentrace_recognise(const uint8_t *p, size_t len);
 
-/* Whether that stream is of big-endian words. */
+/* True if the words of that stream are big-endian. */
 bool xentrace_is_big_endian(const uint8_t *p, size_t len);
 
-/* The first place in P from FROM on where a window may begin, or LEN when there is none (fewer than
- * 12 bytes at the end are not looked at). */
+/* The first place in P from FROM on where a window may begin; LEN: none. Fewer than 12 bytes at the end are not
+ * checked. */
 size_t xentrace_find_window(const uint8_t *p, size_t len, size_t from, bool big_endian);
 
-/* Turns the big-endian words at P into little-endian ones. Of LEN bytes, those after the last whole word stay. */
+/* Converts the big-endian words at P to little-endian. Bytes after the last whole word of LEN bytes stay unchanged. */
 void xentrace_words_to_le(uint8_t *p, size_t len);
