@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Pairs events that two sides recorded: by a text that identifies them, by their order, or, if some are
- * missing on a side, by the intervals between them. */
+/* Pairs events that two sides have recorded: by a text that identifies them, by their order, or, if some are missing on
+ * a side, by the intervals between them. */
 
 #include <stddef.h>
 
@@ -17,15 +17,16 @@ struct occurrence {
 struct occurrences {
     const struct occurrence *items; /* in the order of time */
     size_t n;                       /* at most MATCH_MAX */
-    uint64_t hz;                    /* ticks a second; 0: not known */
+    uint64_t hz;                    /* ticks per second; 0: unknown */
 };
 
 #define MATCH_MAX ((size_t)1 << 22)
 
 enum event_match_texts {
-    MATCH_NO_TEXTS,    /* they do not count */
-    MATCH_TEXTS_EQUAL, /* they do where they are the same on both sides, and differ from each other */
-    MATCH_BY_TEXTS,    /* they do */
+    MATCH_NO_TEXTS, /* texts do not count */
+    /* texts count if they are equal on both sides and differ from each other */
+    MATCH_TEXTS_EQUAL,
+    MATCH_BY_TEXTS, /* texts count */
 };
 
 enum event_match_by {
@@ -35,7 +36,7 @@ enum event_match_by {
 };
 
 struct event_match {
-    uint32_t a, b; /* places in both */
+    uint32_t a, b; /* indexes in both sides */
 };
 
 struct event_matches {
@@ -44,8 +45,8 @@ struct event_matches {
     enum event_match_by by;
 };
 
-/* -EINVAL with ERROR, whose text the caller puts after the names of both sides: nothing matches, or
- * several pairings fit equally well. -ENOMEM. */
+/* -EINVAL with ERROR: nothing matches, or several pairings fit equally well; the caller puts its text after the names
+ * of both sides. -ENOMEM. */
 int event_match_find(const struct occurrences *a, const struct occurrences *b,
                      enum event_match_texts how, struct event_matches *ret_matches,
                      struct error *error);

@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A source that reads another one ahead, in a thread of its own, while its borrower works on what was lent.
+/* A source that reads another source ahead in its own thread while the borrower processes the previous items.
  *
- * The thread copies items and payloads into blocks of a bounded queue (event/item_block.h); origins and classes are
- * those of the inner source. What is lent is, run for run, what the inner source would lend, and its end and its error
- * come after the same run. A run that no block holds is lent as it is, while the thread waits.
+ * The thread copies items and payloads into blocks of a bounded queue (event/item_block.h). Origins and classes are the
+ * inner source's. The source returns the same runs as the inner source would, and its end and its error come after the
+ * same run. A run that no block can hold is returned without a copy, while the thread waits.
  *
- * The thread begins after the first items, so that a small trace is read without it, and, unless it is asked for
- * always, only if the borrower takes long enough that reading ahead gains more than the copies cost. Where it cannot be
- * made, the inner source is read as before. Memory: some 2.4 MB, whatever the input.
+ * The thread begins after the first items, so that a small trace is read without it. Unless `always` is set, it begins
+ * only if the borrower takes long enough that reading ahead gains more than the copies cost. If it cannot be created,
+ * the inner source is read as before. Memory: about 2.4 MB, whatever the input.
  *
- * While the thread runs, the inner source and the catalogue are the thread's. The borrower may use the classes of
- * read_ahead_classes(), and of classes and origins all that does not change while the source is read: not the names of
- * threads that the source learns, and not the formats of a kernel. */
+ * While the thread runs, it owns the inner source and the catalogue. The borrower may use the classes of
+ * read_ahead_classes(), and everything in classes and origins that does not change while the source is read; but not
+ * the names of threads that the source learns, and not the formats of a kernel. */
 
 #include "event/catalogue.h"
 #include "event/select.h"
 #include "event/source.h"
 
 struct read_ahead_options {
-    /* To which the inner source adds classes. */
+    /* The catalogue to which the inner source adds classes. */
     const struct catalogue *catalogue;
-    /* Progress in bytes, as of struct source_ops; called by the thread while it runs. NULL: not known. */
+    /* Progress in bytes, as in struct source_ops; called by the thread while it runs. NULL: unknown. */
     void (*progress)(const void *arg, uint64_t *ret_done, uint64_t *ret_total);
     const void *progress_arg;
-    bool always; /* the thread is made whatever it gains */
+    bool always; /* always create the thread */
 };
 
-/* Owns INNER then. -ENOMEM: the caller still does. */
+/* Takes ownership of INNER. -ENOMEM: the caller still owns it. */
 int read_ahead_open(struct source *inner, const struct read_ahead_options *options,
                     struct source **ret_source);
 
-/* The items that the borrower selects; SELECTION lives until read_ahead_stop(). The thread reads no further than where the
- * selection is over, and is not made for one with a limit. */
+/* Sets the borrower's selection, which must live until read_ahead_stop(). The thread reads only to the end of the
+ * selection, and is not created for a selection with a limit. */
 void read_ahead_select(struct source *source, const struct selection *selection);
 
-/* Classes and origins as they were when the last run was lent. */
+/* Classes and origins as they were when the last run was returned. */
 const struct catalogue *read_ahead_classes(const struct source *source);
 
-/* Ends the thread: the inner source and the catalogue are the borrower's from then on. What was read ahead is dropped, and
- * what follows it is read without a thread, so this is for the end of reading. */
+/* Ends the thread. The borrower then owns the inner source and the catalogue again. Data that was read ahead is
+ * dropped, and what follows it is read without a thread, so call this at the end of reading. */
 void read_ahead_stop(struct source *source);
 
-/* Whether there is a thread. */
+/* True if there is a thread. */
 bool read_ahead_is_running(const struct source *source);
 
-/* Items that are lent before a thread is made. */
+/* Items that are returned before a thread is created. */
 #define READ_AHEAD_ITEMS_BEFORE 8192u

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Events of EventHeader: the convention by which programs put many events, with fields of their own, behind one tracepoint
- * of user_events. Its format file declares only the header; each event has its name and its fields with it.
+/* Decodes events of EventHeader, the convention by which programs emit many events with different fields through one
+ * tracepoint of user_events. The tracepoint's format file declares only the header; each event includes its own name
+ * and fields.
  *
  *   tracepoint  PROVIDER_L<level>K<keyword>[<options>], both numbers in hexadecimal
  *
@@ -25,10 +26,10 @@
  *            u16  length
  *   kind 2: 16 bytes: the activity; 16 more: that which it belongs to
  *
- * Numbers are in the byte order of the flags. A class is made of each metadata block of a tracepoint, and found again by its
- * bytes. Structs become fields "outer.inner"; arrays that are not of integers become JSON.
+ * Numbers are in the byte order of the flags. Each metadata block of a tracepoint gets a class, which is found again by
+ * the block's bytes. Structs become fields "outer.inner"; arrays of anything but integers become JSON.
  *
- * What is not as above, or ends early, is not decoded: the event stays one of the tracepoint, with its bytes.
+ * A malformed or incomplete event is not decoded: it stays an event of the tracepoint with its raw bytes.
  *
  * Source: LinuxTracepoints 1.4, eventheader.h and EventEnumerator.cpp. */
 
@@ -78,17 +79,17 @@ enum eh_format {
     EH_IP_ADDRESS_OLD,
 };
 
-/* The most fields that a class has of the header and the extensions. */
+/* Limit of the fields that a class has for the header and the extensions. */
 #define EH_HEADER_FIELDS 8
 
 /* A field of the metadata. The members of a struct follow it. */
 struct eh_node {
     const char *name; /* UTF-8, without its attributes */
     uint8_t encoding; /* enum eh_encoding */
-    uint8_t format;   /* of no struct */
+    uint8_t format;   /* enum eh_format; unused for a struct */
     bool is_array;
-    uint16_t length; /* of an array; 0: it is with the values */
-    uint16_t end;    /* the node after it and its members */
+    uint16_t length; /* of an array; 0: the length is stored with the values */
+    uint16_t end;    /* index of the node after this one and its members */
 };
 
 /* The metadata, parsed. */
@@ -98,7 +99,7 @@ struct eh_layout {
     const struct eh_node *nodes;
 };
 
-/* What a value of NODE, or an element of it, is as a field. */
+/* The kind of field that a value of NODE, or an element of it, becomes. */
 enum eh_kind {
     EH_KIND_UINT,
     EH_KIND_INT,
@@ -110,14 +111,14 @@ enum eh_kind {
     EH_KIND_JSON,
 };
 
-/* Parses LEN bytes of metadata into ARENA. -EBADMSG: RET_WHAT says what is wrong; -ENOMEM. */
+/* Parses LEN bytes of metadata into ARENA. -EBADMSG: *RET_WHAT says what is wrong; -ENOMEM. */
 int eh_layout_parse(struct arena *arena, const uint8_t *p, size_t len, bool swap,
                     struct eh_layout *ret, const char **ret_what);
 enum eh_kind eh_kind_of(const struct eh_node *node);
-/* The size of a value; 0: it varies, or it is a struct. */
+/* The size of a value; 0: variable, or a struct. */
 unsigned eh_value_size(const struct eh_node *node);
-/* Puts the values at P, of LEN bytes, as the fields of the class: scalars of 8 bytes, and what varies after its length in 4
- * bytes. -EBADMSG: they end early, or are too large. */
+/* Converts the values at P, LEN bytes, to the fields of the class: scalars of 8 bytes; values of variable size after
+ * their length in 4 bytes. -EBADMSG: they end early, or are too large. */
 int eh_values_put(const struct eh_layout *layout, const uint8_t *p, size_t len, bool swap,
                   struct text *made);
 
@@ -130,27 +131,29 @@ struct eh_point {
     uint8_t level;
 };
 
-/* Those of one kernel. */
+/* The EventHeader events of one kernel. */
 struct eh_events {
-    /* By tracepoint, byte order, which parts there are, and metadata. The class of the tracepoint: it cannot be parsed. */
+    /* By tracepoint, byte order, present parts, and metadata. The class of the tracepoint means that the metadata
+     * cannot be parsed. */
     struct map classes;
     struct map by_name;  /* the first class of each event */
     struct arena arena;  /* keys */
-    size_t n_kept;       /* bytes of them */
+    size_t n_kept;       /* bytes of keys */
     struct text key;     /* scratch */
     uint64_t n_bad;      /* events that could not be decoded */
-    char bad_name[64];   /* the tracepoint of the first one */
-    const char *bad_why; /* what is wrong with it */
+    char bad_name[64];   /* tracepoint of the first undecoded event */
+    const char *bad_why; /* what is wrong with that event */
 };
 
 void eh_events_init(struct eh_events *events);
 void eh_events_done(struct eh_events *events);
 
-/* Whether CLASS, of the tracepoint ID, is one of EventHeader: fills *RET, whose provider is in ARENA. 1; 0; -ENOMEM. */
+/* Checks if CLASS, of the tracepoint ID, is an EventHeader tracepoint. Returns 1 with *RET, whose provider is in ARENA;
+ * 0: it is not; -ENOMEM. */
 int eh_point_find(struct arena *arena, const struct event_class *class, uint16_t id,
                   struct eh_point *ret);
-/* Decodes a record of POINT: the class of the event, and its payload, which begins with the first COMMON bytes of the record.
- * 1; 0: it is not decoded, and counted; -ENOMEM. */
+/* Decodes a record of POINT: the class of the event, and its payload, which begins with the first COMMON bytes of the
+ * record. Returns 1; 0: not decoded, and counted; -ENOMEM. */
 int eh_event_decode(struct eh_events *events, struct catalogue *catalogue,
                     const struct eh_point *point, const struct event_class *tracepoint,
                     const uint8_t *record, size_t size, unsigned common, struct text *made,

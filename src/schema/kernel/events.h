@@ -3,9 +3,9 @@
 
 /* The events of one Linux kernel: its `format` files, as event classes.
  *
- * A kernel has well over a thousand events, and a trace contains a few dozen of them, so a format is
- * read and parsed when the first event with its number is seen. The opener of a trace provides the
- * formats as a `struct kernel_formats`.
+ * A kernel has more than a thousand events, and a trace contains a few dozen of them. So a format is read and parsed
+ * when the first event with its number is seen. The opener of a trace provides the formats as a `struct
+ * kernel_formats`.
  *
  * Event numbers are per boot: formats of another boot decode to nonsense.
  *
@@ -40,9 +40,9 @@ struct kernel_format {
     const char *path;   /* where it was read, or NULL; the caller copies it */
 };
 
-/* Where the texts of a kernel are. */
+/* Provides the texts of a kernel. */
 struct kernel_formats {
-    /* Finds the format of event ID. 0; -ENOENT: none; another errno: it could not be read. */
+    /* Finds the format of event ID. Returns 0; -ENOENT: none; another errno: it could not be read. */
     int (*format)(struct kernel_formats *formats, uint16_t id, struct kernel_format *ret);
     /* The text of /proc/kallsyms, followed by a NUL; the caller frees it. Requested when the first
      * address is printed. -ENOENT: not available. */
@@ -54,26 +54,26 @@ struct kernel_formats {
 /* What all events of a kernel begin with. */
 struct kernel_common {
     uint16_t type_offset; /* of the event number, u16 */
-    /* Of the thread id, s32. KERNEL_NO_OFFSET: there is none, as in buffers that a hypervisor or a firmware fills
-     * (Linux, Documentation/trace/remotes.rst). */
+    /* Of the thread ID, s32. KERNEL_NO_OFFSET: none, for example in buffers that a hypervisor or firmware fills (Linux,
+     * Documentation/trace/remotes.rst). */
     uint16_t pid_offset;
     uint16_t size;                         /* a shorter event is damaged */
     uint16_t flags_offset, preempt_offset; /* as in struct origin_kernel */
 };
 
-/* What to know of the kernel before its formats can be read. */
+/* Facts about the kernel that are needed before its formats can be read. */
 struct kernel_facts {
     bool swap; /* its byte order is not this machine's */
     bool big_endian;
     uint8_t long_size;
 };
 
-/* Creates the events with one reference. Takes ownership of FORMATS, also on failure. -ENOMEM. */
+/* Creates the events with one reference. Takes ownership of FORMATS, even on failure. -ENOMEM. */
 int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *facts,
                       struct kernel_formats *formats, struct kernel_events **ret_events);
 struct kernel_events *kernel_events_ref(struct kernel_events *events);
 void kernel_events_unref(struct kernel_events *events);
-/* Sets the origin of the classes. Of several traces of one kernel the first call counts. */
+/* Sets the origin of the classes. With several traces of one kernel, only the first call counts. */
 void kernel_events_set_origin(struct kernel_events *events, const struct origin *origin);
 
 /* Reads the common fields from a format's text. -EBADMSG. */
@@ -89,39 +89,39 @@ int kernel_events_read_cmdlines(struct kernel_events *events, char *text, size_t
  * the caller's. Learns at most 65536 names. -ENOMEM. */
 int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text, size_t len);
 
-/* Learns names of tasks from an event of CLASS, whose task_data is not NULL. They are used for tasks
- * that neither of the above names; the last one counts. */
+/* Learns names of tasks from an event of CLASS, whose task_data is not NULL. They are used for tasks that neither of
+ * the above texts names. The last name counts. */
 void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
                                const uint8_t *payload, size_t size);
 
-/* Whether each event of CLASS, whose task_data is not NULL, has fields of its own. */
+/* True if each event of CLASS, whose task_data is not NULL, has its own fields. */
 static inline bool kernel_class_is_open(const struct event_class *class)
 {
     return ((const struct kernel_task_pairs *)class->task_data)->point;
 }
 
-/* Decodes such an event: its own class, and its payload, which is appended to MADE. Nothing is appended if the class is still
- * CLASS: the event could not be decoded, and the hint says so. NULL: memory is out. */
+/* Decodes such an event. Returns its own class, and appends its payload to MADE. If the event could not be decoded,
+ * returns CLASS, appends nothing, and the hint reports it. NULL: out of memory. */
 const struct event_class *kernel_events_decode(struct kernel_events *events,
                                                const struct event_class *class,
                                                const uint8_t *payload, size_t size,
                                                struct text *made);
 
-/* Finds names in events that were passed over; embedded in what can look at them. */
+/* Finds names in skipped events. Embedded in a structure that can read them. */
 struct kernel_earlier {
     struct kernel_earlier *next;
-    /* The last name of PID in what was passed over. False: there is none. */
+    /* Finds the last name of PID in the skipped events. Returns false if there is none. */
     bool (*find)(struct kernel_earlier *earlier, int32_t pid, char ret_name[KERNEL_TASK_NAME]);
 };
 
-/* Events are passed over from here on: what events have said so far counts only where EARLIER, and later events, say
- * nothing else. */
+/* Call it when events are skipped from here on. Names from earlier events are then used only if EARLIER and later
+ * events have no other name. */
 void kernel_events_forget_tasks(struct kernel_events *events);
-/* EARLIER is asked from now on, if it is not yet; and no more. */
+/* Begin and end asking EARLIER for names. */
 void kernel_events_begin_lookback(struct kernel_events *events, struct kernel_earlier *earlier);
 void kernel_events_end_lookback(struct kernel_events *events, struct kernel_earlier *earlier);
 
-/* The name of a task; "<idle>" for 0; NULL: not known. */
+/* The name of a task; "<idle>" for 0; NULL: unknown. */
 const char *kernel_events_task(struct kernel_events *events, int32_t pid);
 
 /* Classes by their number; see kernel_events_class(). */
@@ -132,8 +132,8 @@ struct kernel_classes {
 /* The slow half of kernel_events_class(). */
 const struct event_class *kernel_events_make(struct kernel_events *events, uint16_t id);
 
-/* The class of events with number ID, created on first use. An event without a format, or with an
- * invalid one, has a class whose only field is the event's bytes. NULL: see kernel_events_error(). */
+/* The class of events with number ID, created on first use. An event without a valid format has a class whose only
+ * field is the event's bytes. NULL: see kernel_events_error(). */
 static inline const struct event_class *kernel_events_class(struct kernel_events *events,
                                                             uint16_t id)
 {
@@ -148,15 +148,15 @@ static inline const struct event_class *kernel_events_class(struct kernel_events
 /* Why the last call of kernel_events_class() returned NULL: -ENOMEM, or why the format could not be read. */
 int kernel_events_error(const struct kernel_events *events);
 
-/* Reports which formats of the classes created so far are invalid, and why, and which are missing; NULL: none. Valid until
- * the next call. */
+/* Reports which formats of the classes created so far are missing or invalid, and why; NULL: none. Valid until the next
+ * call. */
 const char *kernel_events_hint(struct kernel_events *events);
 
 /* The raw texts, followed by a NUL, which the caller frees: an event's format; symbols. -ENOENT. */
 int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,
                          size_t *ret_len);
 int kernel_events_kallsyms(struct kernel_events *events, char **ret_text, size_t *ret_len);
-/* Calls PUT for all that kernel_events_printk() knows, ascending by address. */
+/* Calls PUT for all strings of kernel_events_printk(), ascending by address. */
 void kernel_events_each_printk(const struct kernel_events *events,
                                void (*put)(void *arg, uint64_t address, const char *s, size_t len),
                                void *arg);

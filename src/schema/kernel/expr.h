@@ -2,8 +2,8 @@
 #pragma once
 
 /* The C expressions in a kernel's print format ("(REC->flags & 0x80) ? … : …"), compiled from the tree that
- * schema/kernel/print_parse.c builds. All arithmetic is in unsigned 64 bits, fields are zero-extended, and casts to
- * the common short types cut: that is how the field's tools compute, and the text depends on it. */
+ * schema/kernel/print_parse.c builds. All arithmetic is in unsigned 64 bits, fields are zero-extended, and casts to the
+ * common short types truncate. The text must be the same as by trace-cmd and perf, which compute in this way. */
 
 #include <string.h>
 
@@ -35,9 +35,9 @@ enum kernel_expr_kind {
     EXPR_FIELD,       /* size bytes at offset */
     EXPR_MASK,        /* a & value */
     EXPR_ELEMENT,     /* element a of an array at offset, size bytes each; & value */
-    EXPR_DYN_ELEMENT, /* the same of the array that the word at offset points to */
-    EXPR_DYN_LENGTH,  /* bytes of that array */
-    EXPR_DYN_PLACE,   /* where it lies in the event */
+    EXPR_DYN_ELEMENT, /* an element of the array to which the word at offset points */
+    EXPR_DYN_LENGTH,  /* size of that array in bytes */
+    EXPR_DYN_PLACE,   /* offset of that array in the event */
     EXPR_CONDITION,   /* a ? b : c */
     EXPR_OPERATION,   /* a op b */
     EXPR_SLOT,        /* argument number `offset` */
@@ -68,23 +68,22 @@ struct kernel_compiler {
     bool divides_by_zero; /* by a constant */
 };
 
-/* Compiles NODE, which may be NULL. Never returns NULL: an expression that is not understood becomes 0;
- * out of memory is recorded in C. */
+/* Compiles NODE, which may be NULL. Never returns NULL: an unknown expression becomes 0; C notes that memory is out. */
 const struct kernel_expr *kernel_expr_compile(struct kernel_compiler *c,
                                               const struct print_node *node);
 const struct kernel_expr *kernel_expr_const(struct kernel_compiler *c, uint64_t v);
 const struct kernel_expr *kernel_expr_slot(struct kernel_compiler *c, unsigned slot);
 struct kernel_dynamic kernel_dynamic_of(const struct kernel_field *field);
-/* Evaluates NODE, which consists of constants; unknown names count as 0. Signed, unlike expressions of
+/* Evaluates NODE, which consists of constants. Unknown names count as 0. The result is signed, unlike expressions over
  * events. */
 int64_t kernel_constant(const struct print_node *node);
 
-/* The value of a constant that kernels leave in formats by its name; false: not known. */
+/* The value of a constant whose name kernels leave in formats. Returns false if it is unknown. */
 bool kernel_word_value(const char *word, int64_t *ret);
 
 uint64_t kernel_expr_eval_slowly(const struct kernel_expr *expr, const struct kernel_run *run);
 
-/* An unsigned number; 0 where the event ends before it. */
+/* Loads an unsigned number; 0 if the event ends before it. */
 static inline uint64_t kernel_load(const struct kernel_run *run, uint64_t offset, unsigned size)
 {
     if (unlikely(offset > run->size || size > run->size - offset))

@@ -11,8 +11,8 @@
  *   (an empty line ends the common fields, another one the event's own)
  *   print fmt: "prev_comm=%s …", REC->prev_comm, …
  *
- * The text comes from the traced kernel and is hostile. It is accepted in the shape that kernels write: fields by
- * line, of a bounded number and length. What stands after "print fmt:" is parsed by schema/kernel/print_parse.h.
+ * The text comes from the traced kernel and is hostile. It is accepted only in the form that kernels write: a field per
+ * line, with limited number and length. schema/kernel/print_parse.h parses the text after "print fmt:".
  *
  * Source: Linux Documentation/trace/events.rst and kernel/trace/trace_events.c, f_show(). */
 
@@ -38,18 +38,19 @@ struct kernel_field {
     const char *type; /* as declared, with the brackets: "char[16]", "__data_loc char[]" */
     uint32_t offset;
     uint32_t size;
-    uint32_t element_size; /* of an array's elements; 0: not known. Of any other field its size */
-    uint32_t flags;        /* enum kernel_field_flag */
+    /* Size of an array's elements; 0: unknown. Other fields: the size of the field. */
+    uint32_t element_size;
+    uint32_t flags; /* enum kernel_field_flag */
 };
 
-/* Names, types and fields live in the arena, `print` in the text. */
+/* Names, types and fields are in the arena, `print` is in the text. */
 struct kernel_event_format {
     const char *name;
     uint16_t id;
     const struct kernel_field *fields; /* the common ones first */
     unsigned n_common;
-    unsigned n_fields; /* the common ones counted */
-    const char *print; /* what stands after "print fmt:"; NULL: there is none */
+    unsigned n_fields; /* including the common fields */
+    const char *print; /* text after "print fmt:"; NULL: none */
     size_t print_len;
     uint32_t print_line; /* its line in the text, from 1 */
 };
@@ -59,12 +60,12 @@ int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8
                         const char *path, struct kernel_event_format *ret_format,
                         struct error *error);
 
-/* The field NAME of LEN bytes; NULL: none. With COMMON the fields that all events have are searched as well, and first. */
+/* Finds the field NAME, LEN bytes; NULL: none. COMMON: first searches the fields that all events have. */
 const struct kernel_field *kernel_format_find(const struct kernel_event_format *format,
                                               const char *name, size_t len, bool common);
 
 /* The number after "ID:"; -1: none. */
 int kernel_format_id(const char *text, size_t len);
-/* Finds the field NAME; false: there is none. */
+/* Finds the field NAME. Returns false if there is none. */
 bool kernel_format_field(const char *text, size_t len, const char *name, uint32_t *ret_offset,
                          uint32_t *ret_size);

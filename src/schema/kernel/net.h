@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Addresses and identifiers as the kernel's "%pM", "%pI4", "%pI6", "%pIS" and "%pU" show them. */
+/* Writes addresses and identifiers like the kernel's "%pM", "%pI4", "%pI6", "%pIS" and "%pU". */
 
 #include "base/text.h"
 

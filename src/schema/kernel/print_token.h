@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The tokens of a print format: words, strings, operators. Blanks and line breaks between them mean nothing. */
+/* The tokens of a print format: words, strings, operators. Blanks and line breaks between them have no meaning. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 enum print_token_kind {
     TOKEN_END,
     TOKEN_WORD,     /* letters, digits, _ */
-    TOKEN_STRING,   /* in double or single quotes, which belong to it */
-    TOKEN_OPERATOR, /* brackets and punctuation, too */
-    TOKEN_BAD,      /* what no kernel writes: `error` says why */
+    TOKEN_STRING,   /* in double or single quotes, with the quotes */
+    TOKEN_OPERATOR, /* also brackets and punctuation */
+    TOKEN_BAD,      /* not written by any kernel; `error` says why */
 };
 
 struct print_tokens {
@@ -25,5 +25,5 @@ struct print_tokens {
 /* Reads the next token. */
 void print_tokens_next(struct print_tokens *t);
 
-/* Whether the token is the word or operator S. */
+/* True if the token is the word or operator S. */
 bool print_token_is(const struct print_tokens *t, const char *s);

@@ -9,7 +9,7 @@
 
 struct kernel_field;
 
-/* The numbers are those that the field's tools print: "ARG TYPE NOT FIELD BUT 7". */
+/* The numbers are the same as in messages of libtraceevent: "ARG TYPE NOT FIELD BUT 7". */
 enum print_kind {
     PRINT_NOTHING = 0,
     PRINT_ATOM = 1,            /* text: a number, a string, words such as "unsigned int" */
@@ -73,6 +73,6 @@ struct print_node {
 
 /* A print format. */
 struct print_tree {
-    const char *format; /* its escapes are as they were */
+    const char *format; /* with its escapes unchanged */
     const struct print_node *arguments;
 };

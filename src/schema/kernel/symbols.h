@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Names that a kernel lists with its trace: symbols (`/proc/kallsyms`), constant strings
- * (`printk_formats`) and tasks (`saved_cmdlines`). The three texts have one entry per line, are not
- * trusted, and are kept unchanged with an index. */
+/* Names that a kernel lists with its trace: symbols (`/proc/kallsyms`), constant strings (`printk_formats`) and tasks
+ * (`saved_cmdlines`). The three texts have one entry per line. They are not trusted. They are kept unchanged, with an
+ * index. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 
 struct kernel_symbols;
 
-/* Takes ownership of TEXT (from malloc, LEN bytes and a NUL), in the format of /proc/kallsyms; on
- * failure too. Stops at the first invalid line. -ENOMEM. */
+/* Reads TEXT in the format of /proc/kallsyms, up to the first invalid line. Takes ownership of TEXT (from malloc, LEN
+ * bytes and a NUL), even on failure. -ENOMEM. */
 int kernel_symbols_new(char *text, size_t len, struct kernel_symbols **ret_symbols);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 /* The symbol that contains ADDRESS, and its start; NULL: none. Not ended by a NUL. */
@@ -32,8 +32,8 @@ struct kernel_strings {
     char *text; /* owned */
 };
 
-/* Both take ownership of TEXT (from malloc, LEN bytes and a NUL), on failure too. Invalid lines are
- * skipped. -ENOMEM. */
+/* Both take ownership of TEXT (from malloc, LEN bytes and a NUL), even on failure. Invalid lines are skipped.
+ * -ENOMEM. */
 int kernel_strings_read_printk(char *text, size_t len, struct kernel_strings *ret);
 int kernel_strings_read_cmdlines(char *text, size_t len, struct kernel_strings *ret);
 void kernel_strings_done(struct kernel_strings *strings);

@@ -3,13 +3,13 @@
 
 /* The text of a kernel event, by the kernel's print format.
  *
- * A format is compiled once into a short list of operations that run over the event's bytes. The text
- * is what `trace-cmd report -N` (libtraceevent 1.7.1, without plugins) prints, except for:
+ * A format is compiled once into a short list of operations that run over the event's bytes. The text is the same as by
+ * `trace-cmd report -N` (libtraceevent 1.7.1, without plugins), except for:
  *   - operators, which group as in C; names of constants (kernel_word_value()); and tabs in the format;
  *   - control characters in strings, which become \xNN, and line breaks in the format, which become
  *     blanks: an event is one line;
  *   - stack traces of the kernel, whose format always prints 8 entries: the entries that are there;
- *   - "%c" and "%+d", which that version does not know and later ones do;
+ *   - "%c" and "%+d", which later versions support;
  *   - input that makes it crash or read out of bounds: it reads as 0 or as nothing. */
 
 #include "base/arena.h"
@@ -36,8 +36,8 @@ int kernel_text_compile_packed(struct arena *arena, struct kernel_events *events
 /* For event_class.put_text; the class's reader_data is the struct kernel_text. */
 void kernel_text_put(const struct item *item, struct text *text);
 
-/* Marks those of FIELDS as hexadecimal that the text shows so. */
+/* Marks the fields that the text shows as hexadecimal. */
 void kernel_text_mark_hex(const struct kernel_text *text, struct field *fields, unsigned n_fields);
 
-/* Whether it is that of a kernel's stack trace: a field `size`, and after it the addresses. */
+/* True for the text of a kernel's stack trace: a field `size`, followed by the addresses. */
 bool kernel_text_is_stack(const struct kernel_text *text);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* C string literals and format macros side by side, as a format is written:
+/* Parses adjacent C string literals and format macros, the form of a format:
  *
  *     "addr 0x%" PRIx64 " size %u"
  *
- * and what they mean to a compiler. Macros mean what they mean on 64-bit Linux with glibc. */
+ * and determines their meaning to a compiler. Macros have their values on 64-bit Linux with glibc. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,15 +13,14 @@
 struct c_literal {
     size_t len;      /* bytes of the meaning */
     size_t n_pieces; /* strings and macros */
-    /* The first macro of a name that is not known here, NULL: none. The meaning is then not
-     * complete. */
+    /* The first macro with an unknown name; NULL: none. If there is one, the meaning is incomplete. */
     const char *unknown_macro;
     size_t unknown_macro_len;
 };
 
-/* Parses pieces from *P up to END or the first comma outside quotes into BUF, which has room for END -
- * *P + 1 bytes, and appends a NUL; no meaning is longer than its source. Advances *P past the last
- * piece. Returns NULL, or what is wrong, with *P at the position. */
+/* Parses pieces from *P up to END or the first comma outside quotes into BUF, and appends a NUL. BUF must have room for
+ * END - *P + 1 bytes, because no meaning is longer than its source. Advances *P past the last piece. Returns NULL; on
+ * an error, says what is wrong, with *P at the position. */
 const char *c_literal_parse(const char **p, const char *end, char *buf,
                             struct c_literal *ret_literal);
 
@@ -34,7 +33,7 @@ size_t c_literal_normalise(const char *s, size_t len, char *buf);
  * the end of the last piece for the end of the meaning. */
 const char *c_literal_place(const char *s, const char *end, size_t offset);
 
-/* Suggests a macro of <inttypes.h> for the LEN bytes at S into BUF, which has room for C_MACRO_MAX
- * bytes; false: none is similar. */
+/* Suggests a macro of <inttypes.h> for the LEN bytes at S, in BUF with room for C_MACRO_MAX bytes. Returns false if
+ * none is similar. */
 #define C_MACRO_MAX 16
 bool c_literal_near_macro(const char *s, size_t len, char *buf);

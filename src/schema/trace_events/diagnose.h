@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Problems of declarations as people see them:
+/* Prints problems of declarations:
  *
  *     hw/foo/trace-events:12:5: error: the argument type 'u32' is not allowed
  *        12 | foo(u32 a) "%u"
@@ -15,30 +15,33 @@ enum diagnose_style {
     DIAGNOSE_TRACETOOL, /* "Error at FILE:LINE: WHAT", as QEMU's programs do */
 };
 
-/* How many are shown by default. */
+/* Default number of problems that are shown. */
 #define DIAGNOSE_MAX 20
 
 struct diagnose {
     enum diagnose_style style;
-    uint64_t max;      /* of errors and of warnings that are shown; 0: all */
-    unsigned printing; /* as of printable_step(): what of a source line is shown as it is */
-    void (*print)(void *arg, const char *text, size_t len); /* some lines */
+    uint64_t max; /* errors and warnings to show, each; 0: all */
+    /* flags of printable_step(): which characters of a source line are shown unchanged */
+    unsigned printing;
+    /* Prints some lines. */
+    void (*print)(void *arg, const char *text, size_t len);
     void *arg;
     uint64_t n_errors;
     uint64_t n_warnings;
 };
 
-/* A `declaration_told`; ARG is a struct diagnose. */
+/* A `declaration_report`; ARG is a struct diagnose. */
 void diagnose_show(void *arg, const struct declaration_problem *problem);
 
-/* declarations_read() that shows all problems. A negative errno; with ERROR if the file was not read, which counts as an error. */
+/* As declarations_read(), but prints all problems. Returns a negative errno; with ERROR if the file was not read, which
+ * counts as an error. */
 int diagnose_read(struct diagnose *diagnose, struct declarations *declarations, const char *path,
                   struct error *error);
 
-/* Behind the last file: how many were not shown, if any. */
+/* Call it after the last file. Prints how many problems were not shown, if any. */
 void diagnose_end(const struct diagnose *diagnose);
 
-/* A problem as text. PRINTING: as in struct diagnose. */
+/* Writes a problem as text. PRINTING: as in struct diagnose. */
 struct text;
 void diagnose_put(struct text *text, enum diagnose_style style, unsigned printing,
                   const struct declaration_problem *problem);

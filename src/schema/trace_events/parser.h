@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the files of the trace-events parser share. */
+/* Shared by the files of the trace-events parser. */
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "schema/trace_events/c_char.h"
 #include "schema/trace_events/trace_events.h"
 
-/* One line as it is parsed: a cursor that moves over it. */
+/* The state while one line is parsed. */
 struct parser {
     struct declarations *declarations;
     const char *file; /* in the arena */
@@ -24,13 +24,13 @@ struct parser {
     struct error *error;
 };
 
-/* What is at fault: LEN bytes at P, 0 where something is missing. */
+/* The place of a problem: LEN bytes at P; 0: something is missing there. */
 struct place {
     const char *p;
     size_t len;
 };
 
-/* Sets what to do about the problem that is reported next. */
+/* Sets the suggestion for the next reported problem. */
 void parser_suggest(struct parser *parser, const char *format, ...) _printf_(2, 3) _cold_;
 /* Reports an error and returns -EINVAL. The caller cuts names from the file to a readable length (see
  * CUT). */
@@ -47,8 +47,7 @@ void parser_warn(struct parser *parser, struct place place, const char *format, 
 int parser_line(struct parser *parser);
 /* Parses from after the '(' to after the ')'. */
 int parser_arguments(struct parser *parser, struct declared_event *event);
-/* Parses the rest of the line. FINE: there were no errors so far, so formats are checked against the
- * arguments. */
+/* Parses the rest of the line. FINE: no errors so far, so formats are checked against the arguments. */
 int parser_formats(struct parser *parser, struct declared_event *event, bool fine);
 /* Checks FORMAT, whose source is START to END, against the arguments of EVENT. */
 int parser_check_fit(struct parser *parser, const struct declared_event *event, bool translation,

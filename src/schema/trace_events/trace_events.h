@@ -5,10 +5,9 @@
  *
  *     [property …] name(type arg, …) "format"[, "format"]
  *
- * One declaration per line; `#` starts a comment line. strata-trace-events(5) describes the grammar,
- * its changes between QEMU's versions, and how this parser differs from QEMU's tracetool: with
- * DECLARE_GENERATE it rejects everything that tracetool rejects, and also what tracetool accepts but no
- * compiler would.
+ * One declaration per line; `#` starts a comment line. strata-trace-events(5) describes the grammar, its changes
+ * between QEMU's versions, and how this parser differs from QEMU's tracetool: with DECLARE_GENERATE, it rejects
+ * everything that tracetool rejects, and also declarations that tracetool accepts but no compiler would accept.
  *
  * file.c splits bytes into lines, trace_events.c a line into its parts, and argument.c and format.c
  * parse the parts. */
@@ -32,7 +31,7 @@ struct declared_argument {
     struct c_type c;
 };
 
-/* All strings live in the declarations' arena. */
+/* All strings are in the declarations' arena. */
 struct declared_event {
     const char *name;
     unsigned properties;                       /* enum declared_property */
@@ -40,7 +39,8 @@ struct declared_event {
     unsigned n_arguments;
     /* The meaning of the C string, with macros expanded; NULL: none declared, or an unknown macro. */
     const char *format;
-    const char *format_trans; /* of `tcg` events: at translation time, `format` is at execution */
+    /* of `tcg` events: the format at translation time; `format` is at execution */
+    const char *format_trans;
     /* Its C source for generated code, with quotes and macros, and one blank between pieces
      * (c_literal_normalise). NULL: none declared. */
     const char *format_source;
@@ -49,13 +49,11 @@ struct declared_event {
     uint32_t line;
 };
 
-/* What to be strict or lenient about. None: to read what any QEMU has declared, as readers of traces
- * do. */
+/* Rules for parsing. None: accepts everything that any QEMU has declared, for readers of traces. */
 enum declaration_rules {
-    /* Any word is accepted as a type, because old trees (2.9, for example) use their own; sets
-     * `c.unknown`. */
+    /* Accepts any word as a type, because old trees (2.9, for example) use their own types; sets `c.unknown`. */
     DECLARE_ANY_TYPE = 1 << 0,
-    /* No "\n" anywhere in a format, as in QEMU 10; otherwise only not at its end. */
+    /* Refuses "\n" anywhere in a format, as in QEMU 10; otherwise only at its end. */
     DECLARE_NO_NEWLINE = 1 << 1,
     DECLARE_NO_VCPU = 1 << 2, /* no property `vcpu`, as in QEMU 10.2 */
     DECLARE_NO_TCG = 1 << 3,  /* no property `tcg` and no type `TCGv`, as from QEMU 7.2 on */
@@ -63,14 +61,14 @@ enum declaration_rules {
      * duplicate, also across files) and what QEMU's tracetool rejects although it is valid (a tab
      * inside a type). Warns about formats that do not fit their arguments. */
     DECLARE_GENERATE = 1 << 4,
-    /* A format that would read what is not there, or a number as a string's address, is an error. */
+    /* A format that would read a missing argument, or a number as a string's address, is an error. */
     DECLARE_FORMATS_FIT = 1 << 5,
-    /* A ',' and then a '"' part two formats even where they are a string's last characters, as
-     * before QEMU 10. */
+    /* A ',' followed by a '"' separates two formats even if they are the last characters of a string, as before QEMU
+     * 10. */
     DECLARE_COMMA_PARTS = 1 << 6,
 };
 
-/* The newest rules, for Strata's own code, or those of a QEMU version (10.2: 10, 2); 0, 0: whatever any
+/* The newest rules, for Strata's own code; and the rules of a QEMU version (10.2: 10, 2); 0, 0: everything that any
  * version accepts. */
 #define DECLARATION_RULES_NEWEST \
     (DECLARE_NO_NEWLINE | DECLARE_NO_VCPU | DECLARE_NO_TCG | DECLARE_GENERATE | DECLARE_FORMATS_FIT)
@@ -85,30 +83,29 @@ struct declarations {
     struct map names; /* with DECLARE_GENERATE: upper-case name -> index + 1 */
 };
 
-/* Something that is wrong, or (warning) likely to be. All strings are borrowed for the call; those
- * that come from the file may hold anything but a NUL (`text`: anything). */
+/* An error, or a warning of a likely error. All strings are borrowed for the call. Strings from the file may contain
+ * anything but a NUL (`text`: anything). */
 struct declaration_problem {
     bool warning;
     const char *file;
     uint32_t line;       /* from 1 */
     uint32_t column;     /* bytes, from 1 */
-    uint32_t length;     /* bytes of what is wrong; 0: something is missing there */
+    uint32_t length;     /* bytes of the wrong part; 0: something is missing there */
     const char *what;    /* "unknown property 'disabled'" */
-    const char *instead; /* what to do about it: "write 'disable'"; NULL: that is clear */
-    const char *text;    /* the line, without its end; not ended by a NUL */
+    const char *instead; /* what to do: "write 'disable'"; NULL: obvious */
+    const char *text;    /* the line, without its newline and without a NUL */
     size_t text_len;
-    const char
-        *first_file; /* where the name was declared before; NULL: that is not what is wrong */
+    /* If the name is declared twice: where it was declared first; otherwise NULL. */
+    const char *first_file;
     uint32_t first_line;
 };
 
-/* Called for each, in the order of the lines. */
+/* Called for each problem, in the order of the lines. */
 typedef void (*declaration_report)(void *arg, const struct declaration_problem *problem);
 
-/* Adds the events of a file ("-": standard input) to DECLARATIONS. With REPORT, calls it for all
- * problems and warnings and continues; without it, stops at the first error. Events declared before an
- * error are added in any case. -EINVAL with the first error in ERROR; -ENOMEM; an errno from reading
- * the file. */
+/* Adds the events of a file ("-": standard input) to DECLARATIONS. With REPORT, calls it for all problems and warnings
+ * and continues; without it, stops at the first error. Events before an error are added in any case. -EINVAL with the
+ * first error in ERROR; -ENOMEM; an errno from reading the file. */
 int declarations_read(struct declarations *declarations, const char *path,
                       declaration_report report, void *arg, struct error *error);
 /* The same from memory; NAME is the file's name. */

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The `formats` files of Xen's xentrace_format: a rule a line,
+/* Reads the `formats` files of Xen's xentrace_format. Each line is a rule,
  *
  *     ID  FORMAT
  *
- * ID an integer as Python writes it (0x1f003, 127, 0b1, 1_000), or several joined by `|` and `+`; FORMAT is
- * everything from the next character that is not blank up to the line's end, for Python's % operator
- * (%(cpu)d, …). Lines that begin with `#`, and empty ones, are left out. The last rule for an ID
- * counts; the one for 0 is for all events that have none. Python evaluated the ID as any expression;
- * nothing is evaluated here. */
+ * ID is an integer in Python's syntax (0x1f003, 127, 0b1, 1_000), or several joined by `|` and `+`. FORMAT is
+ * everything from the next nonblank character to the line's end, for Python's % operator (%(cpu)d, …). Empty lines and
+ * lines that begin with `#` are ignored. The last rule for an ID counts. The rule for 0 is for all events without a
+ * rule. xentrace_format evaluates the ID as any Python expression; other expressions are refused here. */
 
 #include "base/arena.h"
 #include "base/error.h"
 
 struct xen_format_rule {
     uint64_t id;
-    const char *format; /* as it stands in the file, ended by a NUL */
+    const char *format; /* unchanged from the file, ended by a NUL */
     size_t len;
     uint32_t line;
 };

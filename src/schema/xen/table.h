@@ -23,7 +23,7 @@
 #include "base/map.h"
 #include "event/class.h"
 
-/* Versions as 100 * major + minor: 417 is Xen 4.17. 0: not known. */
+/* Versions as 100 * major + minor: 417 is Xen 4.17; 0: unknown. */
 typedef uint16_t xen_version;
 
 /* The processor that Xen ran on: VMX and SVM number some events differently. */
@@ -38,7 +38,7 @@ struct xen_event {
     const char *name;
     const struct field *fields;
     unsigned n_fields;
-    uint8_t words;      /* that the fields and gaps take */
+    uint8_t words;      /* words of the fields and gaps */
     const char *format; /* or NULL */
     uint8_t words_min;
     uint8_t words_max;
@@ -47,12 +47,12 @@ struct xen_event {
     enum xen_cpu cpu;  /* or XEN_CPU_UNKNOWN: all */
     const char *file;  /* NULL: built in */
     uint32_t line;
-    const struct xen_event *before; /* the line for the same id that came before, or NULL */
+    const struct xen_event *before; /* the previous line for the same ID, or NULL */
 };
 
 #define XEN_CALL_ARGUMENTS 6
 
-/* What the arguments of a hypercall are called. */
+/* The names of a hypercall's arguments. */
 struct xen_call {
     uint32_t op;
     struct xen_argument {
@@ -65,14 +65,14 @@ struct xen_call {
 
 struct xen_table {
     struct arena arena;
-    struct map events; /* by id: the last line's struct xen_event */
+    struct map events; /* by ID: the struct xen_event of the last line */
     struct map enums;  /* by name: struct value_names */
     unsigned n_events;
-    struct xen_call *calls; /* one for each that has a line */
+    struct xen_call *calls; /* one for each hypercall with a line */
 };
 
-/* Adds the lines of LEN bytes at TEXT; FILE is for messages, NULL for what is built in. -EINVAL with
- * the line in ERROR; -ENOMEM. */
+/* Adds the lines of LEN bytes at TEXT. FILE is for messages; NULL: the built-in table. -EINVAL with the line in ERROR;
+ * -ENOMEM. */
 int xen_table_parse(struct xen_table *table, const char *file, const char *text, size_t len,
                     struct error *error);
 /* Adds a copy of EVENT and its fields; their strings must live as long as the table. -ENOMEM. */
@@ -80,15 +80,14 @@ int xen_table_add(struct xen_table *table, const struct xen_event *event);
 int xen_table_built_in(struct xen_table *table, struct error *error);
 void xen_table_done(struct xen_table *table);
 
-/* The line for an event with WORDS extra words of Xen VERSION on CPU (a line that asks for what is not
- * known is not chosen), or NULL. */
+/* The line for an event with WORDS extra words of Xen VERSION on CPU, or NULL. A line whose conditions depend on an
+ * unknown fact is not chosen. */
 const struct xen_event *xen_table_find(const struct xen_table *table, uint32_t id, unsigned words,
                                        xen_version version, enum xen_cpu cpu);
 
-/* "sched", "hvm", …, by the class bits of an event's id; "other" for a class that Xen does not
- * have. */
+/* The group of an event by the class bits of its ID ("sched", "hvm", …); "other" for a class that Xen does not have. */
 const char *xen_event_group(uint32_t id);
-/* "amd", "AuthenticAMD" and other names of SVM; "intel", "GenuineIntel" and other names of VMX. */
+/* Parses "amd", "AuthenticAMD" and other names of SVM; "intel", "GenuineIntel" and other names of VMX. */
 enum xen_cpu xen_cpu_parse(const char *s);
-/* "4.17" as 417; 0 when it is not a version. */
+/* Parses "4.17" to 417; 0: not a version. */
 xen_version xen_version_parse(const char *s, size_t len);

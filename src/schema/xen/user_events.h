@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A user's own Xen events: a file in the language of schema/xen/table.h, or a `formats` file of
- * xentrace_format (schema/xen/formats.h); detected by its content.
+/* Reads a user's own Xen events: from a file in the language of schema/xen/table.h, or from a `formats` file of
+ * xentrace_format (schema/xen/formats.h). The content determines which.
  *
  * From a rule of a formats file,
  *
  *     0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_guest  [ phase = %(1)d, at = 0x%(3)08x%(2)08x ]
  *
- * the event gets the name after the time and the text within the brackets, with a field for each %(N):
- * `phase` from word 1, and `at`, 64 bits, from words 2 and 3. A file with a rule for CPU_CHANGE is
- * Xen's own, with or without additions: of that only events that are not in the table are used, because
- * the table is more exact. */
+ * the event gets the name after the time and the text within the brackets, with a field for each %(N): `phase` from
+ * word 1, and `at`, 64 bits, from words 2 and 3. A file with a rule for CPU_CHANGE is Xen's own file, perhaps with
+ * additions. Only its events that are not in the table are used, because the table is more exact. */
 
 #include "schema/xen/table.h"
 
