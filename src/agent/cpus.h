@@ -15,5 +15,5 @@ int cpus_possible(struct cpu_set *ret_cpus);
 /* Binds the thread TID (0: the caller) to CPU. -EINVAL: the CPU is offline, or not allowed to this
  * process. */
 int cpus_bind(pid_t tid, uint32_t cpu);
-/* True if the thread is bound to that CPU alone; the kernel unbinds a thread whose CPU goes offline. */
+/* True if the thread is bound only to CPU. The kernel unbinds a thread whose CPU goes offline. */
 bool cpus_is_bound(pid_t tid, uint32_t cpu);

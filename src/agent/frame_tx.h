@@ -8,14 +8,13 @@
  * PONG is sent at once if no frame is half written, otherwise right after that frame. A PONG and its
  * second time stamp are made when it is about to be sent.
  *
- *   W1  A started frame is written to its end, unless the connection is lost.
- *   W2  Sequence numbers follow the order of the bytes: both change under `lock`.
- *   W3  `lock` is never held in poll(2).
- *   W4  Pages are sent from where they lie in their queue, and removed from it under `lock` when the last byte of
- *       their frame is written. If the connection is lost before, they stay queued for the next one.
- *   W5  A host sends a PING after it has read the PONG before, unless that takes it two seconds. So a PING shows that
- *       it has read what was spliced before that PONG. As long as not much was spliced since, pages are spliced in
- *       large pieces; otherwise in small ones, which bounds what the kernel holds for a host that does not read. */
+ *   W1 A started frame is written to its end, unless the connection is lost. W2 Sequence numbers follow the order of
+ *   the bytes: both change under `lock`. W3 `lock` is never held in poll(2). W4 Pages are sent directly from their
+ *   queue, and removed from it under `lock` when the last byte of their frame is written. If the connection is lost
+ *   before that, they stay queued for the next connection. W5 A host sends a PING after it has read the previous PONG,
+ *   unless that takes two seconds. So a PING shows that the host has read what was spliced before that PONG. As long as
+ *   little was spliced since, pages are spliced in large pieces. Otherwise they are spliced in small pieces, which
+ *   limits the memory that the kernel uses for a host that does not read. */
 
 #include <pthread.h>
 
@@ -34,22 +33,22 @@ struct frame_tx {
     pthread_mutex_t lock;
     int fd; /* -1: no connection */
     bool is_socket;
-    uint64_t connection; /* its number: shows whether it is still the same one */
+    uint64_t connection; /* number of the connection, to detect a new one */
     uint64_t sequence;
     const uint8_t *pending; /* the unwritten rest of the frame in progress */
     size_t pending_size;
-    struct reader *reader; /* whose pages the frame in progress holds; NULL: no reader's */
+    struct reader *reader; /* its pages are in the frame in progress; NULL: no reader's */
     uint32_t reader_pages;
-    /* of the frame in progress, once the memory that it was made in is released */
+    /* copy of the frame in progress, once its original memory is released */
     uint8_t *copy;
-    bool readers_may_send; /* uncompressed pages, by themselves */
+    bool readers_may_send; /* readers may send uncompressed pages themselves */
     bool can_splice;       /* `fd` supports splicing */
     bool
         may_splice; /* `can_splice`, readers may send, and the host accepts pages without a checksum */
-    _Atomic size_t splice_size; /* bytes in one piece, now; 0: none */
-    /* bytes, on this connection: all; before the last PONG; which the host has read for certain (W5) */
+    _Atomic size_t splice_size; /* present limit of a piece in bytes; 0: no splicing */
+    /* bytes on this connection: in total; before the last PONG; certainly read by the host (W5) */
     uint64_t spliced, spliced_before_pong, spliced_and_read;
-    bool pong_is_sent;     /* and no PING has come since */
+    bool pong_is_sent;     /* a PONG was sent, and no PING has come since */
     struct page_sink sink; /* what readers call */
     uint8_t small[128];
     struct frame_tx_pong pongs[FRAME_TX_PONGS];
@@ -66,7 +65,7 @@ void frame_tx_done(struct frame_tx *tx);
 void frame_tx_connect(struct frame_tx *tx, int fd, bool is_socket);
 /* Drops the connection and the frame in progress. The caller closes the descriptor afterwards. */
 void frame_tx_disconnect(struct frame_tx *tx);
-/* For a new HELLO on the same connection: drops the answers to pings that were received before it. */
+/* Call it for a new HELLO on the same connection. Drops the answers to pings that were received before it. */
 void frame_tx_forget_pings(struct frame_tx *tx);
 /* Sets the clock that PONGs report. Its directory must stay open until another clock is set. */
 void frame_tx_set_clock(struct frame_tx *tx, const struct guest_clock *clock);
@@ -86,7 +85,7 @@ void frame_tx_allow_readers(struct frame_tx *tx, uint64_t connection, bool reade
  * empty; -EAGAIN: a frame is in progress, call frame_tx_pump(); other errors as frame_tx_send(). */
 int frame_tx_send_pages(struct frame_tx *tx, uint64_t connection, struct reader *reader,
                         unsigned frames);
-/* Before queues are freed: stops readers from sending, and copies the rest of the frame in progress. */
+/* Call it before queues are freed. Stops readers from sending, and copies the rest of the frame in progress. */
 void frame_tx_detach_readers(struct frame_tx *tx);
 
 /* Writes the rest of the frame in progress, then pongs. Returns 1: all is written; 0: not yet; other

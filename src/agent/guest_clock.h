@@ -20,14 +20,14 @@ struct guest_clock {
     int dir; /* of the buffer, to read `now ts:`; -1: such clocks cannot be read */
 };
 
-/* Chooses a clock from OFFERED, the text of trace_clock ("[local] global x86-tsc"): WANTED, or for ""
- * the best one to relate to a host's clock: x86-tsc, mono_raw, mono, else the current one. -ENOENT:
- * WANTED is not offered. */
+/* Chooses a clock from OFFERED, the text of trace_clock ("[local] global x86-tsc"): WANTED. If WANTED is "", chooses
+ * the clock that relates best to a host's clock: x86-tsc, mono_raw, mono, or the current clock. -ENOENT: WANTED is not
+ * offered. */
 int guest_clock_choose(const char *offered, const char *wanted, char *ret_name, size_t size);
-/* The current clock, which is in brackets; "" if there is none. */
+/* The current clock, which is in brackets; "": none. */
 void guest_clock_in_force(const char *offered, char *ret_name, size_t size);
 
 /* The clock's time; 0: it cannot be read. Any thread. */
 uint64_t guest_clock_now(const struct guest_clock *clock);
-/* Ticks per second; 0: not known. */
+/* Ticks per second; 0: unknown. */
 uint64_t guest_clock_hz(const struct guest_clock *clock);

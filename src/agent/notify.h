@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the agent's threads report to its main thread, which polls `wakeup`. */
+/* Reports of the agent's threads to its main thread, which polls `wakeup`. */
 
 #include "agent/reader.h"
 

@@ -8,23 +8,22 @@
  * read and in per_cpu/cpuN/stats. So memory is bounded and every loss is counted.
  *
  * While the ring has whole pages, the reader reads one after the other, or splices many at a time. When it has caught
- * up with the kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
- * poll(2)) or a period has passed. After a period it also reads the page that is being filled, so that no event waits
- * longer than that. A flush has it read at once what is in the ring. The periods of all readers end at the same
- * time, so that the thread that takes the pages wakes once. A stop drains: the reader reads everything that was in
- * the ring when the stop was requested.
+ * up with the kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by poll(2))
+ * or a period has passed. After a period it also reads the page that is being filled, so that no event waits longer
+ * than that. A flush makes it read the content of the ring at once. The periods of all readers end at the same time, so
+ * that the thread that takes the pages wakes once. A stop drains: the reader reads everything that was in the ring when
+ * the stop was requested.
  *
  *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
  *       sender, or the reader itself through its page_sink; both hold the sink's lock.
- *   R2  `state` also counts orders. The reader sets STOPPED by a compare-exchange from the very DRAINING that it
- *       has completed, so that neither a start that comes meanwhile is lost, nor a start and a second stop,
- *       which must drain more.
- *   R3  A thread that is going to wait announces it before it checks again: the reader sets `wants_room`, then
+ *   R2 `state` also counts orders. The reader sets STOPPED by a compare-exchange from the same DRAINING that it has
+ *   completed. So no start that comes meanwhile is lost, and neither are a start and a second stop, which must drain
+ *   more. R3 A thread that is going to wait announces it before it checks again: the reader sets `wants_room`, then
  *       checks its queue; the sender takes pages, then checks `wants_room`. One of them sees the other. The
  *       same holds for wakeup_signal() and wakeup_arm().
- *   R4  A flush raises `flush_wanted`. The reader takes its value, reads all that is in the ring at that moment, sets
- *       `flush_head`, and only then `flushed` to the value that it took: what was put into the queue below
- *       `flush_head` holds what was in the ring when the flush was asked for. */
+ *   R4 A flush increases `flush_wanted`. The reader takes its value, reads everything that is in the ring at that
+ *   moment, sets `flush_head`, and then sets `flushed` to the value that it took. So the pages in the queue below
+ *   `flush_head` include everything that was in the ring when the flush was requested. */
 
 #include <pthread.h>
 
@@ -33,8 +32,8 @@
 #include "agent/tracefs.h"
 
 #define READER_PERIOD_MS 100
-#define READER_LONG_PERIOD_MS 2000 /* of a host that wants to be woken seldom */
-#define READER_HOLD_PERIOD_MS 5000 /* of a host that asks for what it wants: PROTO_WANT_HOLD */
+#define READER_LONG_PERIOD_MS 2000 /* for a host that wants to be woken rarely */
+#define READER_HOLD_PERIOD_MS 5000 /* for a host that requests flushes: PROTO_WANT_HOLD */
 
 /* Wakes the one thread that polls `fd`; any thread may signal. */
 struct wakeup {
@@ -62,28 +61,28 @@ enum reader_state {
     READER_STATES,
 };
 
-/* Where the readers of one buffer send their pages themselves, each in its own thread, because waking the sender for
+/* By this, the readers of one buffer send their pages themselves, each in its own thread, because waking the sender for
  * every few pages costs more than sending them. No function waits. */
 struct page_sink {
     /* Sends pages from READER's queue. Returns true if the queue is empty afterwards; otherwise the reader wakes the
      * sender. */
     bool (*send)(void *userdata, struct reader *reader);
-    /* How many bytes of whole pages may be spliced now, or one page if that is more (agent/splice.h); 0: none. */
+    /* Returns how many bytes of whole pages may be spliced now, or one page if that is more (agent/splice.h); 0: none. */
     size_t (*splice_size)(void *userdata, struct reader *reader);
     /* Splices the N_PAGES that are in READER's pipe; its queue is empty. Returns true if they were sent or moved to the
      * queue, and the pipe is empty; false if they are still in the pipe. */
     bool (*splice)(void *userdata, struct reader *reader, unsigned n_pages);
     void *userdata;
-    size_t splice_size_max; /* that `splice_size` ever returns */
+    size_t splice_size_max; /* largest result of `splice_size` */
 };
 
-/* What the readers of one trace buffer share; must outlive them. */
+/* Shared by the readers of one trace buffer; must outlive them. */
 struct reader_buffer {
     int dir; /* of the trace buffer: tracefs or an instance */
     struct tracefs_page page;
     size_t queue_bytes;
     uint64_t ring_pages;      /* approximate size of the kernel's ring per CPU */
-    uint64_t watermark_pages; /* of them, that are filled when poll(2) returns; 0: not known */
+    uint64_t watermark_pages; /* filled pages at which poll(2) returns; 0: unknown */
     /* no event is written while it drains, so a drain ends when the ring is empty */
     bool is_still;
     int period_ms; /* READER_PERIOD_MS, or one of the longer ones; set while no reader runs */
@@ -105,8 +104,8 @@ struct reader {
     _Atomic unsigned state; /* enum reader_state + READER_STATES * order number */
     _Atomic bool wants_room;
     _Atomic unsigned flush_wanted,
-        flushed;                 /* how many flushes were asked for; which of them are done (R4) */
-    _Atomic uint64_t flush_head; /* the number of the page after the last one of the flush */
+        flushed; /* numbers of the last requested and the last completed flush (R4) */
+    _Atomic uint64_t flush_head; /* number of the page after the last page of the flush */
 
     /* Statistics; any thread may read them. */
     _Atomic uint64_t pages_read;
@@ -127,7 +126,7 @@ int reader_new(struct reader_buffer *buffer, uint32_t cpu, struct reader **ret_r
 void reader_free(struct reader *reader);
 
 void reader_start(struct reader *reader);
-/* Drains: what is in the ring now still goes into the queue, as room allows. No effect on a stopped
+/* Drains: the present content of the ring is still put into the queue, as room allows. No effect on a stopped
  * reader. */
 void reader_stop(struct reader *reader);
 static inline bool reader_is_stopped(struct reader *reader)
@@ -135,9 +134,9 @@ static inline bool reader_is_stopped(struct reader *reader)
     return atomic_load(&reader->state) % READER_STATES == READER_STOPPED;
 }
 
-/* Has a running reader read what is in the ring now. It goes on after that. */
+/* Makes a running reader read the content of the ring now, and then continue. */
 void reader_flush(struct reader *reader);
-/* Whether what was in the ring at the last flush was taken from the queue; also if the reader is stopped. */
+/* True if the content of the ring at the last flush was taken from the queue, or if the reader is stopped. */
 bool reader_is_flushed(struct reader *reader);
 
 /* Call after taking pages from the queue: wakes the reader if it waits for room. */

@@ -35,9 +35,9 @@ void readers_start(struct readers *readers);
 void readers_stop(struct readers *readers);
 /* True if all readers have stopped, so the queues hold everything there is. */
 bool readers_are_stopped(struct readers *readers);
-/* Has all of them read what is in their rings now … */
+/* Makes all readers read the content of their rings now. */
 void readers_flush(struct readers *readers);
-/* … and whether that was taken from the queues. */
+/* True if the content of the last flush was taken from all queues. */
 bool readers_are_flushed(struct readers *readers);
 /* The number of pages in all queues. */
 uint64_t readers_held(struct readers *readers);

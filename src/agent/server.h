@@ -39,13 +39,13 @@ struct agent_server {
     bool is_closed;           /* the host has closed its end of the port */
     int64_t last_received_ms; /* CLOCK_MONOTONIC */
     int64_t connected_ms;     /* CLOCK_MONOTONIC */
-    int last_error;           /* of connecting, already reported */
-    uint64_t connection;      /* its number in frame_tx */
+    int last_error;           /* last error of connecting, already reported */
+    uint64_t connection;      /* number of the connection in frame_tx */
 };
 
-/* Takes ownership of ENDPOINT, which is open, and starts the threads; on failure ENDPOINT stays the
- * caller's. KEY may be NULL: none is required. PID: see tracer_set_up(). TRACEFS, KEY, LOG and NOTIFY
- * must outlive the server. */
+/* Takes ownership of ENDPOINT, which must be open, and starts the threads. On failure, the caller still owns ENDPOINT.
+ * KEY may be NULL: no key is required. PID: see tracer_set_up(). TRACEFS, KEY, LOG and NOTIFY must outlive the
+ * server. */
 int server_new(const struct endpoint *endpoint, const struct tracefs *tracefs, size_t queue_bytes,
                pid_t pid, const uint8_t *key, size_t key_size, const struct agent_log *log,
                struct notify *notify, struct agent_server **ret_server, struct error *error);

@@ -33,8 +33,8 @@ struct rx_queue {
     pthread_mutex_t lock;
     struct rx_message *first, *last;
     size_t bytes;
-    unsigned n;        /* messages in the queue, … */
-    unsigned n_hellos; /* … and HELLOs of them */
+    unsigned n;        /* messages in the queue */
+    unsigned n_hellos; /* HELLOs in the queue */
 };
 
 void rx_queue_init(struct rx_queue *rx_queue);
@@ -42,7 +42,7 @@ void rx_queue_done(struct rx_queue *rx_queue);
 /* Copies FRAME. -ENOBUFS: the queue is full because the host sends without waiting for answers;
  * -ENOMEM. */
 int rx_queue_put(struct rx_queue *rx_queue, const struct proto_frame *frame, uint64_t connection);
-/* The host is gone: drops its messages, but for a BYE. */
+/* Call it when the host is gone. Drops its messages, except a BYE. */
 void rx_queue_leave(struct rx_queue *rx_queue);
 /* Removes the first message; the caller frees it. NULL: the queue is empty. */
 struct rx_message *rx_queue_take(struct rx_queue *rx_queue);
@@ -60,7 +60,7 @@ struct session {
     const uint8_t *key; /* NULL: no key is required */
     size_t key_size;
     struct notify *notify;
-    /* asks the receiver to close it */
+    /* asks the receiver to close the connection */
     void (*drop_connection)(void *userdata, uint64_t connection);
     void *userdata;
 
@@ -81,7 +81,7 @@ struct session {
     uint8_t id[PROTO_SESSION_SIZE];
     uint8_t host_nonce[PROTO_NONCE_SIZE], nonce[PROTO_NONCE_SIZE];
     uint32_t keep_seconds;
-    uint16_t version; /* of the protocol, that was chosen */
+    uint16_t version; /* chosen version of the protocol */
     uint8_t level, wants;
     int64_t disconnected_since; /* CLOCK_MONOTONIC, ms; 0: connected */
     int64_t next_cpu_check, next_status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How a session sends: whole frames, waiting until each is written. Internal to agent/. */
+/* Sends the frames of a session, and waits until each frame is written. Only for files of this directory. */
 
 #include "agent/session.h"
 
@@ -21,7 +21,7 @@ enum session_wait {
     WAIT_INPUT, /* until a message arrives or there are pages to send */
     /* until there are pages, all readers have stopped, or another HELLO has arrived */
     WAIT_DRAINED,
-    WAIT_FLUSHED, /* … or all readers have flushed */
+    WAIT_FLUSHED, /* the same, or all readers have flushed */
     WAIT_ROOM,    /* until the connection accepts more of the frame in progress */
 };
 /* Sleeps up to MS. -ECANCELED: the agent must end now. */
@@ -31,21 +31,21 @@ bool session_must_end(struct session *session);
 /* Every CPU_CHECK_INTERVAL_MS: handles CPUs that went online or offline. */
 void session_check_cpus(struct session *session);
 
-/* Sends everything that a reader of the trace needs to decode it (session_meta.c); CHANGED: only what
- * may have changed since. -ECANCELED also if another HELLO has arrived. */
+/* Sends everything that a reader of the trace needs to decode it (session_meta.c). CHANGED: only what may have changed
+ * since. -ECANCELED also if another HELLO has arrived. */
 int session_send_metadata(struct session *session, bool changed);
 /* Sends only the names of tasks. */
 int session_send_cmdlines(struct session *session);
-/* Tells the host, once, that others have switched tracing off (tracer_stop()). */
+/* Tells the host, once, that other programs have switched tracing off (tracer_stop()). */
 int session_send_disturbed(struct session *session);
 /* Handles one message of the host (session_handle.c). */
 void session_handle(struct session *session, const struct rx_message *message);
 /* Answers the host's HELLO, or leaves that for the next iteration. */
 void session_answer_hello(struct session *session);
-/* Sends pages of one CPU. Returns 1: some were sent; 0: there are none; errors as session_send(). */
+/* Sends pages of one CPU. Returns 1: some were sent; 0: none available; errors as session_send(). */
 int session_send_pages(struct session *session);
-/* Fills P with SIZE random bytes; never blocks. GOOD: unpredictable ones, or -EAGAIN if the kernel has
- * none yet, early in the boot; otherwise the best available. */
+/* Fills P with SIZE random bytes; never blocks. GOOD: unpredictable bytes, or -EAGAIN if the kernel has none yet, early
+ * in the boot. Otherwise: the best available bytes. */
 int session_random(void *p, size_t size, bool good);
 /* Makes the kernel gather random numbers, without waiting for it. */
 void session_seed(void);

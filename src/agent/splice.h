@@ -16,18 +16,19 @@
 
 struct tracefs_page;
 
-/* The most bytes per splice, or one page. Each piece costs the guest a notification of the host and an interrupt,
- * and a port holds up to 128 pieces that the host has not read: at most 8 MB if the pieces are pages only. */
+/* Limit of bytes per splice, or one page. Each piece costs the guest a notification of the host and an interrupt. A
+ * port holds up to 128 pieces that the host has not read: at most 8 MB if the pieces are only pages. */
 #define SPLICE_SIZE 61440u
-/* The same if every other piece is a frame header. */
+/* The limit if every other piece is a frame header. */
 #define SPLICE_SIZE_FRAMED 126976u
-/* The same while the host is known to read: until SPLICE_UNREAD_MAX bytes were spliced since the last byte that it
- * has certainly read. So a port never holds more than these and 8 MB. A piece must not have more pages than the queue
- * has descriptors, which are 128 (Virtual I/O Device 1.2, 2.7.5.3.1 "Driver Requirements: Indirect Descriptors"). */
+/* The limit while the host is known to read: until SPLICE_UNREAD_MAX bytes were spliced since the last byte that it has
+ * certainly read. So a port never holds more than these bytes plus 8 MB. A piece must not have more pages than the
+ * queue has descriptors, which is 128 (Virtual I/O Device 1.2, 2.7.5.3.1 "Driver Requirements: Indirect
+ * Descriptors"). */
 #define SPLICE_SIZE_READ 520192u
 #define SPLICE_UNREAD_MAX (UINT64_C(8) << 20)
 
-/* True if FD is a virtio-serial port that supports it. */
+/* True if FD is a virtio-serial port that supports splicing. */
 bool splice_supported(int fd);
 
 /* Splices SIZE bytes, the whole contents of PIPE, to FD, which is non-blocking. Returns 1: all sent; 0:

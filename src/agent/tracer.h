@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a host has asked to trace: a tracefs instance with its events, filters, clock and buffers, and
- * the readers of it. The instance is removed at the end. Used by one thread (the sender); the readers
- * have their own. */
+/* Traces what a host has requested: a tracefs instance with its events, filters, clock and buffers, and the readers of
+ * it. The instance is removed at the end. Used by one thread (the sender); the readers have their own threads. */
 
 #include "agent/guest_clock.h"
 #include "agent/readers.h"
@@ -28,14 +27,15 @@ struct tracer {
     int dir;                      /* of the instance, locked; -1: none */
     struct tracer_event *events;  /* all events of the kernel */
     uint32_t n_events;
-    uint32_t n_enabled; /* by this tracer; the kernel may have left some of a whole system off */
-    uint32_t n_on;      /* events that were on then */
+    /* events enabled by this tracer; the kernel may leave some events of a whole system off */
+    uint32_t n_enabled;
+    uint32_t n_on; /* events that were on after enabling */
     struct guest_clock clock;
     struct readers *readers;    /* NULL: not set up */
     struct cpu_set failed_cpus; /* CPUs whose reader could not be created; already reported */
     bool started;
     bool is_disturbed;      /* see tracer_stop() */
-    bool is_disturbed_told; /* to the host */
+    bool is_disturbed_told; /* the host was told that the tracing is disturbed */
 };
 
 void tracer_init(struct tracer *tracer, const struct tracefs *tracefs, const struct agent_log *log,
@@ -56,11 +56,11 @@ static inline bool tracer_is_set_up(const struct tracer *tracer)
 }
 
 int tracer_start(struct tracer *tracer);
-/* Stops recording; the readers drain the rings. Sets `is_disturbed` if others had switched off the
- * tracing, or events, so that an unknown number of events is missing. */
+/* Stops recording; the readers drain the rings. Sets `is_disturbed` if other programs have switched off the tracing or
+ * events, so that an unknown number of events is missing. */
 int tracer_stop(struct tracer *tracer);
 
-/* Has the readers read what the rings hold; recording goes on. Sets `is_disturbed` as tracer_stop(). */
+/* Makes the readers read the content of the rings; recording continues. Sets `is_disturbed` as tracer_stop(). */
 void tracer_flush(struct tracer *tracer);
 
 /* Handles CPUs that went online or offline. */

@@ -47,8 +47,8 @@ struct virtio_trace {
     struct notify *notify;
 };
 
-/* Finds the ports and starts the threads. DIR is the directory of the trace buffer; DIR, LOG and NOTIFY
- * must outlive it. -ENOENT: there are no such ports (now). */
+/* Finds the ports and starts the threads. DIR is the directory of the trace buffer; DIR, LOG and NOTIFY must outlive
+ * the result. -ENOENT: no such ports (now). */
 int virtio_trace_new(int dir, const struct virtio_trace_options *options,
                      const struct agent_log *log, struct notify *notify,
                      struct virtio_trace **ret_virtio_trace, struct error *error);

@@ -17,8 +17,8 @@
 struct workload {
     char **argv;           /* ends with NULL; NULL: no command */
     bool stdout_to_stderr; /* the agent writes pages to standard output */
-    sigset_t signal_mask;  /* for the child: the agent's at its start */
-    bool sigpipe_ignored;  /* the same for SIGPIPE */
+    sigset_t signal_mask;  /* signal mask for the child: the agent's mask at its start */
+    bool sigpipe_ignored;  /* SIGPIPE was ignored at the agent's start */
     pid_t pid;             /* 0: not started */
     bool ended;
     int status; /* the agent's exit status, once the command has ended or could not be started */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The command line of a verb as a configuration file, and back.
+/* Converts the command line of a verb to a configuration file, and back.
  *
  *     # a comment, also after ';'
  *     output = /var/lib/strata/vm
@@ -13,9 +13,9 @@
  *     command = qemu-system-x86_64 -m 2048 \
  *               -name 'a name'            words, quoted as a shell has them
  *
- * A line is the long name of an option, '=' and its argument, which is everything up to the end of the line. A backslash at the
- * end continues the line. The table of the verb's options (cli/options.h) says which options there are and what their
- * arguments may be, so each new option is an option of the file, too. Not thread-safe. */
+ * A line is the long name of an option, '=' and its argument, which is everything up to the end of the line. A
+ * backslash at the end continues the line. The table of the verb's options (cli/options.h) determines the options and
+ * their arguments, so each new option is also valid in a file. Not thread-safe. */
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -26,7 +26,7 @@
 struct config_entry {
     const struct cli_option *option;
     const char *value; /* NULL: none */
-    const char *path;  /* of the file; NULL: of the command line */
+    const char *path;  /* file of the entry; NULL: command line */
     uint32_t line;
 };
 
@@ -41,11 +41,11 @@ struct config {
 
 void config_done(struct config *config);
 
-/* Adds what TEXT, of LEN bytes, has; PATH is for messages, and borrowed. -EINVAL with ERROR: the line, what is wrong, and what
- * to do; -ENOMEM. */
+/* Adds the entries of TEXT, LEN bytes. PATH is for messages, and borrowed. -EINVAL with ERROR: the line, what is wrong,
+ * and what to do; -ENOMEM. */
 int config_parse(const struct command *command, const char *text, size_t len, const char *path,
                  struct config *config, struct error *error);
-/* The same of the file PATH. -errno with ERROR. */
+/* The same for the file PATH. -errno with ERROR. */
 int config_read(const struct command *command, const char *path, struct config *config,
                 struct error *error);
 /* Adds an option of the command line. -ENOMEM. */
@@ -53,13 +53,13 @@ int config_add(struct config *config, const struct cli_option *option, const cha
 /* Adds words to OPERANDS or COMMAND of a config, with copies in its arena. -ENOMEM. */
 int config_add_words(struct config *config, struct strings *words, unsigned n, char *const *items);
 
-/* Sets what the files have in OPTIONS, the verb's structure, which then borrows from CONFIG. -EINVAL with ERROR: the line
- * and what is wrong with it; -ENOMEM. */
+/* Sets the entries of the files in OPTIONS, the verb's structure, which then borrows from CONFIG. -EINVAL with ERROR:
+ * the line and what is wrong; -ENOMEM. */
 int config_set(const struct command *command, struct config *config, void *options,
                struct error *error);
 
-/* Whether an option says how the command line itself is read or printed, and so cannot be in a file. */
+/* True if an option determines how the command line itself is read or printed, so that it cannot be in a file. */
 bool config_is_about_itself(const struct cli_option *option);
-/* All of it as a file, and as one line for a shell; without options that are about the command line itself. */
+/* Print CONFIG as a file, or as one line for a shell, without options about the command line itself. */
 void config_print(const struct config *config, const char *verb, struct text *out);
 void config_print_command(const struct config *config, const char *verb, struct text *out);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What commands print on standard error, and the statuses that they exit with. */
+/* Messages of commands on standard error, and their exit statuses. */
 
 #include "base/error.h"
 
 /* Exit statuses besides EXIT_SUCCESS and EXIT_FAILURE. */
 enum {
     EXIT_USAGE = 2,
-    EXIT_LOSSES = 3, /* --strict, and something was lost */
+    EXIT_LOSSES = 3, /* with --strict: events were lost */
 };
 
-/* TEXT and a newline on standard error, as output_line() has it. */
+/* Prints TEXT and a newline to standard error by output_line(). */
 void cli_message(const char *format, ...) _printf_(1, 2);
-/* "  strata VERB PATH", with PATH as a shell reads it. */
+/* Prints "  strata VERB PATH", with PATH quoted for a shell. */
 void cli_print_command(const char *verb, const char *path);
 /* Prints "strata: TEXT" to standard error with output_line(); the second prints an error. */
 void cli_error(const char *format, ...) _printf_(1, 2);
-/* As cli_error(), of what is no error of the command: the journal shows another priority. */
+/* As cli_error(), for a message that is not an error of the command; the journal shows another priority. */
 void cli_warning(const char *format, ...) _printf_(1, 2);
 void cli_print_error(const struct error *error);
 /* Prints ERROR, or the text of the negative errno ERR if ERROR is empty; returns EXIT_FAILURE. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The options of a command as a declaration. Parsing, --help, the bash completion and the section OPTIONS of the manual
- * pages (tests/man_options.c) are made from it. */
+/* Declares the options of a command. Parsing, --help, the bash completion and the section OPTIONS of the manual pages
+ * (tests/man_options.c) are made from the declarations. */
 
 #include <stdio.h>
 
@@ -11,47 +11,49 @@
 #include "base/strings.h"
 
 enum option_kind {
-    OPTION_END,     /* after the last one of a table */
+    OPTION_END,     /* end of a table */
     OPTION_FLAG,    /* bool */
     OPTION_STRING,  /* const char * */
     OPTION_STRINGS, /* struct strings; may be repeated */
     OPTION_LIST,    /* struct strings; may be repeated, or list several separated by commas */
-    OPTION_MAYBE, /* struct strings; repeatable; "" if the next word cannot be its argument, as NAME=VALUE can */
-    OPTION_NUMBER,  /* uint64_t */
-    OPTION_CHOICE,  /* unsigned, an index into `choices` */
-    OPTION_PARSED,  /* set by `parse` */
-    OPTION_HELP,    /* shows the help and exits; no member */
-    OPTION_RENAMED, /* an error that says what it is called now: `argument`, as "--run"; no member. Of a letter alone `name`
-                       is "-x" */
+    /* struct strings; repeatable; "" if the next word cannot be its argument, such as NAME=VALUE */
+    OPTION_MAYBE,
+    OPTION_NUMBER, /* uint64_t */
+    OPTION_CHOICE, /* unsigned, an index into `choices` */
+    OPTION_PARSED, /* set by `parse` */
+    OPTION_HELP,   /* shows the help and exits; no member */
+    /* an error that names the new option in `argument` ("--run"); no member. For a letter, `name` is "-x" */
+    OPTION_RENAMED,
 };
 
 struct cli_option {
     enum option_kind kind;
     char letter;          /* 0: none */
     const char *name;     /* without the dashes */
-    const char *argument; /* its name in texts, "GLOB"; NULL for a flag */
+    const char *argument; /* name of the argument in texts, "GLOB"; NULL for a flag */
     const char *help;     /* a phrase; NULL: another name of an option, accepted but not shown */
     size_t offset;        /* of the member in the group's structure */
     const char *const *choices; /* NULL-ended */
-    /* 0; -EINVAL, with the reason why VALUE is invalid in ERROR->what; -ENOMEM. */
+    /* Returns 0; -EINVAL, with the reason why VALUE is invalid in ERROR->what; -ENOMEM. */
     int (*parse)(void *member, const char *value, struct error *error);
-    /* Each may be NULL. Help has the default after its phrase; the manual page has all of them. */
+    /* Each may be NULL. The help shows the default after its phrase; the manual page shows all of them. */
     const char *default_text;
-    const char *page; /* sentences that only the page has, after the phrase of the help */
-    /* An error without one of these, or with one of those: "--on", "--xen or --percpu", "--format=csv". In capital letters is what
-     * may be any text: "--event=host:EVENT"; "--output=FILE", but for "-". Checked when all options are read. */
+    const char *page; /* further sentences for the manual page only */
+    /* Required and excluded options, checked when all options are read: an error without any of `requires`, or with any
+     * of `excludes`: "--on", "--xen or --percpu", "--format=csv". Capital letters stand for any text:
+     * "--event=host:EVENT"; "--output=FILE" for any text except "-". */
     const char *requires;
     const char *excludes;
-    const char *instead; /* of a flag: what is used in place of an argument */
+    const char *instead; /* for a flag: what to use instead of an argument */
 };
 
 /* Options that several commands share are a group, whose structure is a member of the command's. */
 struct option_group {
-    const char *
-        title; /* NULL: after the last one. Groups with the same title, one after the other, are shown as one */
+    /* NULL: end of the list. Consecutive groups with the same title are shown as one. */
+    const char *title;
     const struct cli_option *options;
     size_t offset;    /* of the group's structure in the command's */
-    const char *page; /* NULL, or sentences that the manual page has above the options */
+    const char *page; /* sentences above the options in the manual page, or NULL */
 };
 
 struct command {
@@ -73,25 +75,25 @@ struct given_option {
     const struct cli_option *option;
     const char *value;
 };
-/* The same where N_BEFORE others were given elsewhere: what options require and exclude is checked of all. */
+/* The same, if N_BEFORE other options were given elsewhere. The rules of options are checked over all of them. */
 bool options_parse_beside(const struct command *command, const struct given_option *before,
                           unsigned n_before, int argc, char **argv, void *options, int *ret_n,
                           int *ret_status);
 
 /* ---- For what reads or writes options elsewhere (cli/config.h) ---- */
 
-/* As options_parse(), but calls VISIT for each option in order, with its argument (NULL: none; "": one that can be without), and
- * sets nothing. VISIT returns -ENOMEM or 0. */
+/* As options_parse(), but sets nothing, and calls VISIT for each option in order with its argument (NULL: none; "": an
+ * optional argument was left out). VISIT returns -ENOMEM or 0. */
 bool options_visit(const struct command *command, int argc, char **argv,
                    int (*visit)(const struct cli_option *option, const char *value, void *userdata),
                    void *userdata, int *ret_n, int *ret_status);
-/* The option NAME, LEN bytes; NULL: there is none. */
+/* The option NAME, LEN bytes, or NULL. */
 const struct cli_option *options_find(const struct command *command, const char *name, size_t len);
-/* The option that is most similar to NAME; NULL: none is. */
+/* The option with the most similar name; NULL: none is similar. */
 const struct cli_option *options_suggest(const struct command *command, const char *name,
                                          size_t len);
 bool options_has_optional_argument(const struct cli_option *option);
-/* Sets OPTION, of the table, in OPTIONS. VALUE is borrowed. Errors as `parse` has them. */
+/* Sets OPTION of the table in OPTIONS. VALUE is borrowed. Errors as by `parse`. */
 int options_set(const struct command *command, void *options, const struct cli_option *option,
                 const char *value, struct error *error);
 
@@ -104,9 +106,9 @@ static inline bool options_is_repeatable(const struct cli_option *option)
 
 void options_help(const struct command *command, FILE *out);
 
-/* ---- Of several commands ---- */
+/* ---- Options of several commands ---- */
 
-/* Tables have all columns. OFFSET: of a bool. */
+/* The option for all columns of tables. OFFSET: of a bool. */
 #define WIDE_OPTION(offset)                                                                  \
     {                                                                                        \
         OPTION_FLAG, 'w', "wide", NULL, "show all columns, however narrow the terminal is",  \

@@ -12,16 +12,16 @@
 struct progress {
     bool on;
     bool shown;
-    unsigned skip; /* calls until the clock is looked at again */
+    unsigned skip; /* calls until the clock is read again */
     uint64_t start;
-    uint64_t next; /* when it is written again */
+    uint64_t next; /* when the line is written again */
 };
 
 /* ON: standard error is a terminal, and nothing else writes to it. */
 void progress_start(struct progress *progress, bool on);
-/* Whether it is time to show; cheap enough for every run of items. */
+/* True if the line must be shown now; cheap enough for every run of items. */
 bool progress_is_due(struct progress *progress);
-/* TOTAL 0: not known. */
+/* TOTAL 0: unknown. */
 void progress_show(struct progress *progress, uint64_t done, uint64_t total);
 void progress_erase(struct progress *progress);
 

@@ -10,12 +10,12 @@
 
 /* As a group of options (cli/options.h). */
 extern const struct cli_option select_option_table[];
-/* Those of them that keep or leave out events of all CPUs, threads and vCPUs. */
+/* Only the options that keep or leave out events of all CPUs, threads and vCPUs. */
 extern const struct cli_option select_whole_option_table[];
 
-/* Puts the names of those that are given, but not --limit: "--cpu, --pid"; "": none is. */
+/* Writes the names of the given options except --limit ("--cpu, --pid"); "": none. */
 void select_options_put_given(const struct select_options *options, struct text *text);
-/* The same of those that select rows (event/select.h). */
+/* The same for options that select rows (event/select.h). */
 void select_options_put_rows(const struct select_options *options, struct text *text);
-/* The same of those that limit what is read for rows. */
+/* The same for options that limit the events read for rows. */
 void select_options_put_read(const struct select_options *options, struct text *text);

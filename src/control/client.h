@@ -12,8 +12,9 @@
 
 struct client;
 
-/* RUNTIME is $XDG_RUNTIME_DIR or NULL. Connects to the process, and sees that it answers. -ESRCH: there is none; -EPERM: it is another
- * user's; -ENOENT: it is not traced, or has no socket; -ETIMEDOUT; else what connecting says. */
+/* Connects to the process PID, and checks that it answers. RUNTIME is $XDG_RUNTIME_DIR or NULL. -ESRCH: no such
+ * process; -EPERM: another user's process; -ENOENT: it is not traced, or has no socket; -ETIMEDOUT; or an errno of
+ * connecting. */
 int client_open(const char *runtime, pid_t pid, struct client **ret, struct error *error);
 void client_free(struct client *client);
 static inline void client_freep(struct client **client)
@@ -21,18 +22,18 @@ static inline void client_freep(struct client **client)
     client_free(*client);
 }
 
-/* Asks. *ret is the answer, of lines, ended by a NUL, allocated: also of -EREMOTE, which is that the
- * program says no, and why. Other errors are of the connection, which is of no more use then. */
+/* Sends REQUEST. *RET is the answer, lines ended by a NUL, which the caller frees, also with -EREMOTE: the program
+ * refuses, and the answer says why. Other errors are errors of the connection, which cannot be used any more. */
 int client_ask(struct client *client, const char *request, char **ret, struct error *error);
 
-/* What a program says of itself. */
+/* A program's description of itself. */
 struct client_sink {
     char *name, *state, *path;
     uint64_t lost;
 };
 struct client_program {
     pid_t pid;
-    char *name; /* NULL: it does not answer */
+    char *name; /* NULL: the program does not answer */
     char *version;
     char *mode;
     uint64_t since; /* ns since 1970 */
@@ -45,17 +46,17 @@ struct client_program {
 int client_hello(struct client *client, struct client_program *ret, struct error *error);
 void client_program_done(struct client_program *program);
 
-/* All traced programs of this user, by pid. Sockets of dead ones are removed. -ENOMEM, or what reading
- * the directories says. */
+/* Lists all traced programs of this user by PID, and removes sockets of dead programs. -ENOMEM, or an errno of reading
+ * the directories. */
 int client_list(const char *runtime, struct client_program **ret, size_t *ret_n,
                 struct error *error);
 void client_list_free(struct client_program *programs, size_t n);
 
 /* ---- Answers, line by line ---- */
 
-/* Cuts the next line off *REST: NULL when there is none. */
+/* Cuts the next line off *REST; NULL: none. */
 char *client_line(char **rest);
-/* Cuts the next word off *REST: "" when there is none. */
+/* Cuts the next word off *REST; "": none. */
 char *client_word(char **rest);
-/* A word as a number; what is none is 0. */
+/* Converts a word to a number; 0 if it is not a number. */
 uint64_t client_number(const char *word);

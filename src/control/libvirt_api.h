@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The functions of libvirt's client library that Strata calls. The library is opened when it is needed, so that the same
- * binary runs where there is no libvirt. It promises to keep these (libvirt.so.0 and libvirt-qemu.so.0, of libvirt 1.2.3
- * and later). */
+/* The functions of libvirt's client library that Strata calls. The library is opened when it is needed, so that the
+ * same binary runs without libvirt. Its interface is stable (libvirt.so.0 and libvirt-qemu.so.0, of libvirt 1.2.3 and
+ * later). */
 
 #include "base/error.h"
 
@@ -78,7 +78,7 @@ struct libvirt_api {
     int (*detach)(struct virt_domain *domain, const char *xml, unsigned flags);
     int (*monitor_command)(struct virt_domain *domain, const char *command, char **ret,
                            unsigned flags); /* allocated */
-    /* EVENT NULL: all. */
+    /* EVENT NULL: all events. */
     int (*register_monitor_event)(struct virt_connection *connection, struct virt_domain *domain,
                                   const char *event, virt_monitor_event function, void *userdata,
                                   void (*free)(void *userdata), unsigned flags);
@@ -91,6 +91,6 @@ struct libvirt_api {
     int (*deregister_event)(struct virt_connection *connection, int id);
 };
 
-/* The library, opened once for as long as the process lives. -ELIBACC with ERROR: it is not installed. Not for several
- * threads at once. */
+/* Opens the library, once per process. -ELIBACC with ERROR: it is not installed. Do not call it from several threads at
+ * once. */
 int libvirt_api_open(const struct libvirt_api **ret, struct error *error);

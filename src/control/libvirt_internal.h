@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the files about libvirt's domains call of each other. */
+/* Shared by the files about libvirt's domains. */
 
 #include <pthread.h>
 
@@ -17,21 +17,21 @@ struct libvirt_domain {
     char *label; /* "libvirt domain 'web'", for messages */
     char uuid[VIRT_UUID_SIZE];
     unsigned id;
-    bool is_watched; /* its events are wanted, and … */
-    /* … subscribed to on `connection`: the numbers of that; -1: they are not */
+    bool is_watched; /* events of the domain are wanted */
+    /* numbers of the subscriptions on `connection`; -1: not subscribed */
     int event, monitor_event;
-    int event_fd; /* of the queue of QMP's events; -1: none */
+    int event_fd; /* for the queue of QMP events; -1: none */
     /* Written by the thread of libvirt's event loop. */
     pthread_mutex_t lock;
     pthread_cond_t has_changed;
-    unsigned users; /* subscriptions that have the domain, which must stay */
+    unsigned users; /* subscriptions that use the domain, which must not be freed */
     bool has_stopped;
     int stop_detail;
-    struct libvirt_monitor_event queue[LIBVIRT_EVENTS_MAX]; /* of QMP's events, the oldest first */
+    struct libvirt_monitor_event queue[LIBVIRT_EVENTS_MAX]; /* QMP events, the oldest first */
     unsigned n_queued;
 };
 
-/* Sets ERROR to the last error of libvirt in this thread: "WHAT: its words". Returns CODE. */
+/* Sets ERROR to the last error of libvirt in this thread, "WHAT: MESSAGE". Returns CODE. */
 int libvirt_error(const struct libvirt_api *api, int code, const char *path, const char *what,
                   struct error *error);
 
@@ -39,7 +39,7 @@ int libvirt_error(const struct libvirt_api *api, int code, const char *path, con
 int libvirt_domain_reconnect(struct libvirt_domain *domain, struct error *error);
 /* Subscribes to the events on a new connection. -EREMOTE with ERROR. */
 int libvirt_domain_subscribe(struct libvirt_domain *domain, struct error *error);
-/* False: libvirt still uses the domain, which must not be freed. */
+/* Returns false if libvirt still uses the domain, which then must not be freed. */
 bool libvirt_domain_unsubscribe(struct libvirt_domain *domain);
 
 /* The endpoint of its monitor (libvirt_qmp.c). */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What Strata reads in the XML of a domain of libvirt, and writes. It is no XML parser: libvirt has written it, each attribute in
- * quotes. Anything else is not found. */
+/* Reads and writes parts of the XML of a libvirt domain. This is not an XML parser: it relies on the form that libvirt
+ * writes, with each attribute in quotes. Other forms are not found. */
 
-/* The path of the socket of the virtio-serial port NAME, and QEMU's ID of the port or NULL, allocated: <channel>
- * <source path="PATH"/><target name="NAME"/><alias name="ID"/></channel>. 1: found; 0: there is no such port with a path;
- * -ENOMEM. */
+/* Finds the path of the socket of the virtio-serial port NAME, and QEMU's ID of the port or NULL; the caller frees
+ * both: <channel><source path="PATH"/><target name="NAME"/><alias name="ID"/></channel>. Returns 1; 0: no such port
+ * with a path; -ENOMEM. */
 int libvirt_xml_port(const char *xml, const char *name, char **ret_path, char **ret_id);
-/* The XML of such a channel, allocated. PATH NULL: libvirt names the socket. NULL: no memory. */
+/* Returns the XML of such a channel, which the caller frees. PATH NULL: libvirt names the socket. NULL: out of
+ * memory. */
 char *libvirt_xml_channel(const char *path, const char *name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What carries QMP's lines: a socket (qmp_socket.c), or the daemon that owns the monitor (libvirt_qmp.c). The client of
- * QMP (qmp.h) is the same over each. */
+/* The transport of QMP's lines: a socket (qmp_socket.c), or the daemon that owns the monitor (libvirt_qmp.c). The QMP
+ * client (qmp.h) is the same for both. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,12 +13,13 @@ struct qmp;
 
 struct qmp_transport {
     const struct qmp_transport_ops *ops;
-    int fd; /* to be polled for reading, and of a connected socket; -1: none */
+    int fd; /* descriptor to poll for reading; -1: none */
 };
 
-/* An error that has words of its own sets ERROR; others are reported by their errno. */
+/* An operation sets ERROR if the error has its own text; other errors are reported by their errno. */
 struct qmp_transport_ops {
-    /* The monitor sends a greeting and expects qmp_capabilities. False: it is past that, and sends no events. */
+    /* True: the monitor sends a greeting and expects qmp_capabilities. False: this is already done, and the monitor
+     * sends no events. */
     bool greets;
     /* Sends all of TEXT, which is one object and a newline. */
     int (*send)(struct qmp_transport *transport, const char *text, size_t len, struct error *error);
@@ -26,11 +27,11 @@ struct qmp_transport_ops {
      * CLOCK_MONOTONIC reaches UNTIL_NS; 0: does not wait. -EAGAIN: no whole line has come. */
     int (*receive)(struct qmp_transport *transport, uint64_t until_ns, char **ret,
                    struct error *error);
-    /* Ends what another thread waits for. */
+    /* Ends a wait of another thread. */
     void (*shutdown)(struct qmp_transport *transport);
     void (*free)(struct qmp_transport *transport);
 };
 
-/* Takes ownership of TRANSPORT, also on failure. NAME is for messages. */
+/* Takes ownership of TRANSPORT, even on failure. NAME is for messages. */
 int qmp_open(struct qmp_transport *transport, const char *name, struct qmp **ret,
              struct error *error);

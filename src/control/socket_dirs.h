@@ -16,12 +16,13 @@ struct dir {
 struct dirs {
     struct dir items[3];
     unsigned n;
-    int error; /* -errno: one may exist, but could not be opened for want of descriptors or memory; 0 */
+    /* -errno: a directory may exist but could not be opened because descriptors or memory ran out; 0: none */
+    int error;
 };
 
-/* RUNTIME is $XDG_RUNTIME_DIR or NULL. Opens those that exist and that no other user can write to. */
+/* Opens existing directories to which no other user can write. RUNTIME is $XDG_RUNTIME_DIR or NULL. */
 void dirs_find(struct dirs *ret, const char *runtime, uid_t user);
 void dirs_done(struct dirs *dirs);
 
-/* The numbers that name sockets in it, allocated. Negative errno. */
+/* Returns the PIDs in the names of its sockets; the caller frees *RET. Negative errno. */
 int dir_pids(const struct dir *dir, pid_t **ret, size_t *ret_n);

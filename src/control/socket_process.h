@@ -7,11 +7,11 @@
 
 struct socket_process {
     pid_t pid;     /* 0: a process that this user may not look at */
-    char name[64]; /* "": not known */
+    char name[64]; /* "": unknown */
 };
 
-/* Finds a process other than this one whose connection the server of the socket PATH has accepted. 1: *RET is one; 0: there
- * is none; -errno: the kernel does not list sockets. */
+/* Finds another process whose connection the server of the socket PATH has accepted. Returns 1 with *RET; 0: none;
+ * -errno: the kernel does not list sockets. */
 int socket_find_client(const char *path, struct socket_process *ret);
-/* The same of the process that accepts connections to PATH. */
+/* The same for the process that accepts connections to PATH. */
 int socket_find_server(const char *path, struct socket_process *ret);

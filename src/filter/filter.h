@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Conditions on the arguments of events: from text to a program, which a traced program runs on what it emits
- * (runtime/control/filter_set.h) and an analysis on what it reads (analysis/condition.h).
+/* Conditions on the arguments of events. A condition is compiled from text to a program. A traced program runs it on
+ * the events that it emits (runtime/control/filter_set.h), an analysis on the events that it reads
+ * (analysis/condition.h).
  *
- *     lex.c      text to tokens
- *     parse.c    tokens to nodes in postfix order: knows C's precedence, and no event
- *     compile.c  nodes and the fields of an event to a program
- *     verify.c   checks that a program touches nothing but what it may
- *     run.c      runs it
+ *     lex.c text to tokens parse.c tokens to nodes in postfix order: by C's precedence, without knowledge of events
+ *     compile.c nodes and the fields of an event to a program verify.c checks that a program accesses only what it may
+ *     run.c runs it
  *
- * libstrata links this layer: it needs libc alone, and no header of base/ that has code elsewhere.
+ * libstrata links this layer. It needs only libc, and no header of base/ that has code in another file.
  *
- * The language is in strata-filter(5). Integers have 64 bits: signed, or unsigned if they are of an
- * argument of 64 unsigned bits, a pointer, or made of such; it is C's arithmetic with an int of 64 bits,
- * but a negative number is less than an unsigned one, and every operation has a defined result. */
+ * strata-filter(5) describes the language. Integers have 64 bits. They are unsigned if they come from an argument of 64
+ * unsigned bits, a pointer, or such values; otherwise they are signed. Arithmetic is as in C with an int of 64 bits,
+ * except that a negative number is less than an unsigned one, and that every operation has a defined result. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +31,7 @@ struct filter_error {
 };
 
 enum filter_operator {
-    /* Binary, from the first that binds closest. */
+    /* Binary operators in the order of precedence, the highest first. */
     OPERATOR_MULTIPLY,
     OPERATOR_DIVIDE,
     OPERATOR_MODULO,
@@ -60,20 +59,20 @@ enum filter_operator {
 
 enum filter_node_kind {
     NODE_NUMBER,
-    NODE_NAME,   /* of an argument, or thread.name, thread.id */
+    NODE_NAME,   /* name of an argument, or thread.name, thread.id */
     NODE_TEXT,   /* in quotes */
-    NODE_UNARY,  /* of the value before */
+    NODE_UNARY,  /* operator on the value before */
     NODE_BRANCH, /* the left side of && or || ends here, and the right one begins */
-    NODE_BINARY, /* of the two values before */
+    NODE_BINARY, /* operator on the two values before */
 };
 
 /* A node of the condition, in postfix order: operands first. */
 struct filter_node {
     uint8_t kind;
     uint8_t op;
-    bool is_unsigned; /* a number that is */
+    bool is_unsigned; /* the number is unsigned */
     uint16_t column;
-    uint16_t start; /* of a name: in the text; of a text: in the patterns */
+    uint16_t start; /* of a name: offset in the text; of a text: offset in the patterns */
     uint16_t len;   /* of a name */
     uint64_t value;
 };
@@ -82,30 +81,27 @@ struct filter_condition {
     struct filter_error warning; /* column 0: none */
     unsigned n_nodes;
     const char *text; /* a copy */
-    const char
-        *patterns; /* the texts in quotes, each with a NUL behind; `\` makes what follows plain */
+    /* The texts in quotes, each ended by a NUL; a character after `\` has no special meaning. */
+    const char *patterns;
     struct filter_node nodes[];
 };
 
-/* Reads a condition. -EINVAL with ERROR filled; -ENOMEM. Free with free(). */
+/* Parses a condition. The caller frees *RET. -EINVAL with ERROR; -ENOMEM. */
 int filter_parse(const char *text, struct filter_condition **ret, struct filter_error *error);
 
 /* ---- Programs ----
  *
  *      offset  size
- *           0     4  bytes of the whole
- *           4     2  C, constants
- *           6     2  I, instructions
- *           8     1  fields that it looks at: those before this one
- *           9     1  values on its stack at most
+ *           0 4 bytes of the whole 4 2 C, constants 6 2 I, instructions 8 1 fields that it uses are below this number 9
+ *           1 values on its stack at most
  *          10     6  0
  *          16   8*C  constants
  *              4*I  instructions: 1 byte operation, 1 byte A, 2 bytes B
  *                   patterns, each with a NUL behind
  *                   0 up to a multiple of 8
  *
- * A stack machine. A program begins with an empty stack, jumps only forward, and ends with RETURN at
- * one value: whether that is other than 0. Programs of the same bytes do the same. */
+ * A program runs on a stack machine. It begins with an empty stack, jumps only forward, and ends with RETURN and one
+ * value. The result is true if the value is not 0. Programs with the same bytes have the same effect. */
 
 struct filter_instruction {
     uint8_t operation;
@@ -123,8 +119,8 @@ struct filter_program {
     uint64_t constants[];
 };
 
-/* The binary operations on l and r, each of 64 bits. Of a relation there is one for each kind of
- * operand, UU US SU SS for unsigned and signed. */
+/* The binary operations on l and r, each of 64 bits. A relation has an operation for each kind of operands: UU US SU SS
+ * for unsigned and signed. */
 #define FILTER_RELATION(X, NAME, op, us, su) \
     X(NAME##_UU, l op r)                     \
     X(NAME##_US, us)                         \
@@ -164,7 +160,7 @@ enum filter_operation {
     OPERATION_SAME,         /* push whether the strings of fields A and B are the same */
     OPERATION_AND,          /* if 0: keep it and continue at B; otherwise pop it */
     OPERATION_OR,           /* if not 0: replace it by 1 and continue at B; otherwise pop it */
-    /* By a divisor of 0 the condition does not hold. */
+    /* If the divisor is 0, the condition does not hold. */
     OPERATION_DIVIDE_U,
     OPERATION_DIVIDE_S,
     OPERATION_MODULO_U,
@@ -192,7 +188,7 @@ int filter_compile(const struct filter_condition *condition, const struct strata
                    unsigned n_fields, struct filter_program **ret, struct filter_error *error,
                    struct filter_error *warning);
 
-/* Whether SIZE bytes are a program that may run on the arguments of events with those fields. */
+/* True if the SIZE bytes are a program that may run on the arguments of events with these fields. */
 bool filter_verify(const struct filter_program *program, size_t size,
                    const struct strata_field *fields, unsigned n_fields);
 

@@ -40,11 +40,11 @@ struct gen_backend {
     const char *summary;
 };
 
-/* Ended by one without a name. */
+/* Ended by an entry without a name. */
 extern const struct gen_format gen_formats[];
 extern const struct gen_backend gen_backends[];
 
-/* NULL: no such format. */
+/* Return NULL if there is no such entry. */
 const struct gen_format *gen_format_find(const char *name, size_t len);
 const struct gen_backend *gen_backend_find(const char *name, size_t len);
 
@@ -52,7 +52,7 @@ const struct gen_backend *gen_backend_find(const char *name, size_t len);
 
 /* Differences between QEMU's trees that the C preprocessor cannot see (gen/qemu_tree.h). */
 struct gen_qemu_tree {
-    unsigned major; /* its version; 0, 0: not known */
+    unsigned major; /* version; 0, 0: unknown */
     unsigned minor;
     bool log_stamps; /* qemu_log() prints the time itself (10.2) */
     bool log_asks;   /* a time is printed only if message_with_timestamp is set (6.0 to 10.1) */
@@ -72,7 +72,7 @@ struct gen_job {
     struct gen_qemu_tree tree;
 };
 
-/* Puts what JOB asks for into OUT, a text in memory. -EINVAL with ERROR filled: an event cannot be
- * expressed in the format, the format lacks the target, …; -ENOMEM. */
+/* Writes the output of JOB to OUT, a text in memory. -EINVAL with ERROR: an event cannot be expressed in the format,
+ * the format does not support the target, …; -ENOMEM. */
 int gen_run(const struct gen_job *job, const struct declarations *declarations, struct text *out,
             struct error *error);

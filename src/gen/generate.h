@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What `strata gen` and `tracetool` have in common: from files of declarations to a file of code. */
+/* Shared by `strata gen` and `tracetool`: generates a file of code from files of declarations. */
 
 #include "gen/gen.h"
 #include "schema/trace_events/diagnose.h"
@@ -19,13 +19,13 @@ struct generate {
     void (*report)(const struct error *error);
 };
 
-/* "log,simple" into JOB. -EINVAL with the word that names no backend. */
+/* Parses a list of backends ("log,simple") into JOB. -EINVAL with the word that is not a backend. */
 int generate_backends(struct gen_job *job, const char *list, const char **ret_unknown,
                       size_t *ret_len);
-/* "a, b and c" of all backends, of all formats. */
+/* List all backends and all formats: "a, b and c". */
 void generate_list_backends(char *buf, size_t size);
 void generate_list_formats(char *buf, size_t size);
 #define GENERATE_LIST_MAX 320
 
-/* A negative errno; with ERROR, unless the problems were shown. */
+/* Returns a negative errno with ERROR, unless the problems were printed. */
 int generate(const struct generate *generate, struct error *error);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Writes generated files atomically, and not at all if nothing changed, so that nothing is recompiled. */
+/* Writes generated files atomically, but not if their content is unchanged, so that nothing is recompiled. */
 
 #include "base/error.h"
 
-/* Makes the file PATH ("-": standard output) contain SIZE bytes of DATA. A regular file with this
- * content is not touched; otherwise a temporary file in the same directory replaces it. Anything but a
- * regular file (a pipe, a device) is written to. A negative errno with ERROR. */
+/* Writes SIZE bytes of DATA to the file PATH ("-": standard output). A regular file that already has this content is
+ * not touched; otherwise a temporary file in the same directory replaces it. Anything but a regular file (a pipe, a
+ * device) is written to directly. A negative errno with ERROR. */
 int output_write(const char *path, const char *data, size_t size, struct error *error);
 
 /* True if PATH, which need not exist, is one of the N INPUTS, under any name. */

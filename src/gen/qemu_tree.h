@@ -9,15 +9,14 @@
 
 #include "gen/gen.h"
 
-/* Finds the root of the tree, which the caller frees: the nearest directory above INPUT that contains
- * QEMU's sources; else the tree that the working directory was configured from, by its config-host.mak
- * or meson-info; else the nearest one above the working directory. INPUT may be NULL or "-": not a
- * file. -ENOENT: none; -ENOMEM. */
+/* Finds the root of the tree: the nearest directory above INPUT with QEMU's sources; otherwise the tree from which the
+ * working directory was configured, by its config-host.mak or meson-info; otherwise the nearest tree above the working
+ * directory. The caller frees *RET_ROOT. INPUT NULL or "-": not a file. -ENOENT: none; -ENOMEM. */
 int qemu_tree_find(const char *input, char **ret_root);
 
 /* Fills RET_TREE from the tree at ROOT; a missing file means that the tree lacks the feature. -ENOMEM,
  * or an errno from reading. */
 int qemu_tree_look(const char *root, struct gen_qemu_tree *ret_tree);
 
-/* Both; without a tree, what the newest QEMU that is known here needs. */
+/* Calls both functions. Without a tree, sets the values for the newest supported QEMU. */
 int qemu_tree_of(const char *input, struct gen_qemu_tree *ret_tree);

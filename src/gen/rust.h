@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Values of the format rs (gen/variables.c lists them): the event's arguments as Rust writes them.
+/* Values of the format rs (gen/variables.c lists them): the event's arguments in Rust's syntax.
  *
- * An argument is named with a `_` in front: so it is never a keyword, and none warns where nothing uses it.
- * A `const char *` is a `&CStr` for callers and a pointer for C. What a backend does with an event is
- * a function in C (format c): Rust calls it. */
+ * An argument's name gets the prefix `_`, so that it is never a keyword, and unused arguments cause no warnings. A
+ * `const char *` is a `&CStr` for callers and a pointer for C. A backend handles an event in a C function (format c),
+ * which Rust calls. */
 
 #include "gen/state.h"
 

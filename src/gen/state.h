@@ -7,15 +7,15 @@
 #include "gen/template.h"
 
 struct gen_argument {
-    const char *name;  /* as the generated code calls it: no word of C or C++ */
+    const char *name;  /* name in the generated code; not a keyword of C or C++ */
     const char *field; /* as declared */
     const char *type;  /* "const char *" */
     struct c_type c;
 };
 
-/* What part of a `tcg` declaration an event is. */
+/* The part of a `tcg` declaration. */
 enum gen_part {
-    GEN_WHOLE, /* none: the declaration is one event */
+    GEN_WHOLE, /* not `tcg`: the declaration is one event */
     GEN_TRANS,
     GEN_EXEC,
 };
@@ -34,12 +34,12 @@ struct gen_events {
     unsigned n;
 };
 
-/* What the generated code works with, of each declaration: the two events of a `tcg` one, the
- * arguments with the implicit one of `vcpu`. All in ARENA. -ENOMEM. */
+/* Makes the events for the generated code from the declarations: two events for a `tcg` declaration, and the implicit
+ * argument of `vcpu`. All in ARENA. -ENOMEM. */
 int gen_events_make(const struct declarations *declarations, struct arena *arena,
                     struct gen_events *ret);
 
-/* The sections that `@backends NAME` puts out. */
+/* The sections that `@backends NAME` writes. */
 struct gen_piece {
     const char *name; /* from the template; compared as a pointer */
     size_t len;
@@ -61,19 +61,19 @@ struct gen_state {
     struct gen_piece pieces[GEN_PIECES_MAX];
     unsigned n_pieces;
     bool any_event_section; /* a chosen backend has "TARGET FORMAT event" */
-    bool goes_by_state;     /* … "TARGET h event" */
-    bool any_backend;       /* one is not nop */
-    bool ring_asked;        /* `ring` itself, not only because of `simple` */
+    bool goes_by_state;     /* a chosen backend has "TARGET h event" */
+    bool any_backend;       /* a chosen backend is not nop */
+    bool ring_asked;        /* `ring` was chosen itself, not only because of `simple` */
     char group[128];        /* an identifier */
 
     size_t counted; /* bytes of OUT whose lines `n_lines` counts */
     uint32_t n_lines;
 
-    int code; /* -EINVAL with ERROR filled */
+    int code; /* -EINVAL with ERROR */
     struct error *error;
 };
 
-/* Ends the run: FORMAT is what is wrong at LINE of the template FILE. */
+/* Ends the run with the error FORMAT at LINE of the template FILE. */
 void gen_state_fail(struct gen_state *state, const char *file, uint32_t line, const char *format,
                     ...) _printf_(4, 5) _cold_;
 

@@ -3,10 +3,9 @@
 
 /* Values of the four formats for TCG (gen/variables.c lists them).
  *
- * QEMU 2.5 to 6.x traced the guest's own instructions: a `tcg` event stands for one event when code
- * is translated (NAME_trans) and one each time that the translated code runs (NAME_exec). For the
- * second, the translator puts a call of a *helper* into the translated code, and a helper's
- * parameters are of few kinds:
+ * QEMU 2.5 to 6.x traced the guest's own instructions: a `tcg` event stands for one event when code is translated
+ * (NAME_trans) and one each time that the translated code runs (NAME_exec). For the second event, the translator
+ * inserts a call of a *helper* into the translated code. A helper's parameters are of few kinds:
  *
  *     declared              translator            helper           kind
  *     the implicit vCPU     TCGv_env              CPUArchState *   env
@@ -18,10 +17,9 @@
  *     8 bytes               a constant TCGv_i64   uint64_t         i64
  *     4 bytes and less      a constant TCGv_i32   uint32_t         i32
  *
- * trace_NAME_tcg() is what the translator calls. It traces NAME_trans and calls
- * gen_helper_trace_NAME_exec(), which makes constants of what the host knows and calls
- * gen_helper_trace_NAME_exec_proxy(). QEMU's macros make that one of the helper's declaration. The
- * helper itself, helper_trace_NAME_exec_proxy(), traces NAME_exec. */
+ * The translator calls trace_NAME_tcg(). It traces NAME_trans and calls gen_helper_trace_NAME_exec(), which converts
+ * values known to the host to constants and calls gen_helper_trace_NAME_exec_proxy(). QEMU's macros make that function
+ * from the helper's declaration. The helper itself, helper_trace_NAME_exec_proxy(), traces NAME_exec. */
 
 #include "gen/state.h"
 
@@ -36,7 +34,7 @@ void gen_put_tcg_proxy_params(struct gen_state *state);  /* "CPUArchState *__tcg
 void gen_put_tcg_proxy_values(struct gen_state *state); /* "env_cpu(__tcg___cpu), (uint64_t)a, …" */
 void gen_put_tcg_comma_kinds(struct gen_state *state); /* ", env, tl, i32" */
 
-/* Of the argument at hand. */
+/* For the current argument. */
 void gen_put_tcg_kind(struct gen_state *state); /* "i32" */
-/* The host knows its value when code is translated. */
+/* True if the host knows its value when code is translated. */
 bool gen_is_tcg_constant(const struct gen_state *state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The steps that a section of a template is compiled into (template.c), and that are run (template_run.c). */
+/* The steps of a compiled template section: written by template.c, executed by template_run.c. */
 
 #include "gen/template.h"
 #include "gen/variables.h"
@@ -11,8 +11,8 @@ enum step_kind {
     STEP_VALUE,
     STEP_FOR_EVENTS, /* `to` is after the body */
     STEP_FOR_ARGUMENTS,
-    STEP_IF,   /* goes to `to` where the flag is not as wanted */
-    STEP_GOTO, /* from the end of a branch that was taken to after the @end */
+    STEP_IF,   /* goes to `to` if the flag is not as wanted */
+    STEP_GOTO, /* from the end of an executed branch to after the @end */
     STEP_BACKENDS,
 };
 
@@ -26,7 +26,7 @@ struct template_step {
         struct {
             const char *start;
             size_t len;
-        } text; /* STEP_TEXT; of STEP_BACKENDS the section's name */
+        } text; /* STEP_TEXT; STEP_BACKENDS: the section's name */
         const struct gen_value *value;
         const struct gen_flag *flag;
     };

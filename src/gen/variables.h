@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What templates may ask for: `${NAME}` and the flags of `@if`. A new one is a function and a line in
- * the table of gen/variables.c. */
+/* The values of templates: `${NAME}` and the flags of `@if`. To add one, add a function and a line in the table of
+ * gen/variables.c. */
 
 #include "gen/state.h"
 
-/* What must be at hand. */
+/* Where a value may be used. */
 enum gen_scope {
-    GEN_FILE,     /* nothing: the same in the whole output */
-    GEN_EVENT,    /* in `@for events`, and in sections that are asked for there */
+    GEN_FILE,     /* anywhere: the same in the whole output */
+    GEN_EVENT,    /* in `@for events`, and in sections that are used there */
     GEN_ARGUMENT, /* in `@for arguments` */
 };
 
@@ -25,7 +25,7 @@ struct gen_flag {
     bool (*get)(const struct gen_state *state);
 };
 
-/* NULL: no such value. */
+/* Return NULL if there is no such value. */
 const struct gen_value *gen_value_find(const char *name, size_t len);
 const struct gen_flag *gen_flag_find(const char *name, size_t len);
 

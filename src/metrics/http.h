@@ -2,8 +2,8 @@
 #pragma once
 
 /* Serves metrics over HTTP at /metrics, without a thread: the caller's loop waits for the descriptors and calls
- * metrics_server_run(). The answer is OpenMetrics where the client's Accept prefers it, as Prometheus does, else the older
- * text format. A connection is closed after its answer. */
+ * metrics_server_run(). The answer is in OpenMetrics if the client's Accept prefers it, as Prometheus does; otherwise
+ * in the older text format. A connection is closed after its answer. */
 
 #include "base/error.h"
 #include "metrics/metrics.h"
@@ -12,22 +12,22 @@
 
 struct metrics_server;
 
-/* Brings METRICS up to date before it is printed; the server does nothing else with it. */
+/* Updates METRICS before it is printed; the server does not change it otherwise. */
 typedef void metrics_collect(void *userdata);
 
-/* Listens on N sockets (listen() was called; close-on-exec, non-blocking). Those that it takes are -1 afterwards, also if it
- * fails. METRICS is borrowed. -errno with ERROR. */
+/* Serves on N listening sockets (close-on-exec, non-blocking). Takes over sockets and sets them to -1, even on failure.
+ * METRICS is borrowed. -errno with ERROR. */
 int metrics_server_new(int *sockets, unsigned n, const struct metrics *metrics,
                        metrics_collect *collect, void *userdata, struct metrics_server **ret,
                        struct error *error);
-/* *RET_N descriptors; metrics_server_run() is due when one is readable. */
+/* *RET_N descriptors. Call metrics_server_run() when one of them is readable. */
 const int *metrics_server_fds(const struct metrics_server *server, unsigned *ret_n);
-/* In how many ns metrics_server_run() is due although none is; UINT64_MAX: never. */
+/* After how many ns to call metrics_server_run() although no descriptor is readable; UINT64_MAX: never. */
 uint64_t metrics_server_timeout(const struct metrics_server *server);
-/* Does what can be done without waiting. */
+/* Does everything that is possible without waiting. */
 void metrics_server_run(struct metrics_server *server);
-/* Closes all. NULL: nothing. */
+/* Closes everything. Does nothing with NULL. */
 void metrics_server_free(struct metrics_server *server);
 
-/* The format that ACCEPT, the value of the header or NULL, asks for. */
+/* The format requested by ACCEPT, the value of the header or NULL. */
 enum metrics_format metrics_format_of_accept(const char *accept);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the set and its printer share. */
+/* Shared by the set of metrics and its printer. */
 
 #include "metrics/metrics.h"
 
 struct metric_sample {
     const struct metric_family *family;
     uint64_t hash;
-    char *values[METRIC_LABELS_MAX]; /* in one allocation, which begins with the first */
+    char *values[METRIC_LABELS_MAX]; /* in one allocation that begins with the first value */
     double value;                    /* of a histogram: the sum */
     uint64_t count;                  /* of a histogram */
-    uint64_t buckets[];              /* not cumulative; the last one has no bound */
+    uint64_t buckets[];              /* not cumulative; the last bucket has no bound */
 };
 
 struct metric_family {

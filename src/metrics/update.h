@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Counters and histograms that one process counts and another one serves. Both have the same families. The counting
- * process sends what has come since it sent last; the serving one adds that up, so that its counters never go back when
- * the counting process starts again. A line for each sample:
+/* Transfers counters and histograms from a process that counts to a process that serves them. Both have the same
+ * families. The counting process sends the increase since its last message. The serving process adds it up, so that its
+ * counters never decrease when the counting process starts again. A line for each sample:
  *
  *     NAME TAB VALUE... TAB NUMBER...        VALUEs of the labels; NUMBERs are hexadecimal
  *     +NAME TAB NUMBER                       updates beyond the family's limit
@@ -14,14 +14,15 @@
 #include "base/error.h"
 #include "metrics/metrics.h"
 
-/* Of a label's value, in bytes. */
+/* Limit of a label's value, in bytes. */
 #define METRIC_VALUE_MAX 127u
 #define METRIC_UPDATE_BOUNDS_MAX 64u
 
-/* Puts what has come since the last time, and sets it to 0. Gauges are left out, and so are families of more than
- * METRIC_UPDATE_BOUNDS_MAX bounds. Values are cut to METRIC_VALUE_MAX bytes. Errors: text->error, and nothing is 0 then. */
+/* Writes the increase since the last call, and sets the samples to 0. Leaves out gauges, and families with more than
+ * METRIC_UPDATE_BOUNDS_MAX bounds. Values are cut to METRIC_VALUE_MAX bytes. Errors: text->error; then no sample is set
+ * to 0. */
 void metrics_put_updates(struct metrics *metrics, struct text *text);
-/* Adds LEN bytes of TEXT, whole lines, to METRICS. TEXT is not trusted. -EINVAL with ERROR: a line is not an update of a family of
- * METRICS, and nothing was added; -ENOMEM. */
+/* Adds LEN bytes of TEXT, whole lines, to METRICS. TEXT is not trusted. -EINVAL with ERROR: a line is not an update of
+ * a family of METRICS, and nothing was added; -ENOMEM. */
 int metrics_read_updates(struct metrics *metrics, const char *text, size_t len,
                          struct error *error);

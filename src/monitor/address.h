@@ -19,7 +19,7 @@ struct address {
     char *port;
 };
 
-/* -EINVAL: TEXT is none; -ENOMEM. */
+/* -EINVAL: TEXT is not an address; -ENOMEM. */
 int address_parse(const char *text, struct address *ret);
 void address_done(struct address *address);
 

@@ -10,16 +10,16 @@
 
 struct connection {
     struct connection *next;
-    int in, out;       /* its own */
+    int in, out;       /* owned */
     bool is_socket[2]; /* of in and out */
     bool accepted;     /* shut down at its end, even if other processes have copies of it */
-    bool at_end;       /* nothing comes any more */
+    bool at_end;       /* no more input comes */
     bool dead;
-    bool linger; /* when the session was ended: let the other side close first (see the server) */
+    bool linger; /* at the end of the session: let the peer close first (see the server) */
     struct strata_monitor_session *session;
-    char *bytes; /* what was read, CONNECTION_BYTES at most */
+    char *bytes; /* input, at most CONNECTION_BYTES */
     size_t at, len;
-    /* The server's: what epoll watches, and whether it can. */
+    /* For the server: what epoll watches, and what it cannot watch. */
     bool watched[2];
     bool unwatchable[2];
     bool pending;
@@ -30,15 +30,16 @@ struct connection {
 
 enum connection_need {
     CONNECTION_DEAD,
-    CONNECTION_READABLE, /* call again when there is something to read */
+    CONNECTION_READABLE, /* call again when there is input */
     CONNECTION_WRITABLE,
-    CONNECTION_TURN, /* call again when others have had their turn */
-    CONNECTION_OVER, /* as READABLE, but the session has ended and waits for the other side's end */
+    CONNECTION_TURN, /* call again after other connections have had their turn */
+    /* as READABLE, but the session has ended and waits until the peer closes */
+    CONNECTION_OVER,
 };
 
-/* Takes ownership of SESSION, IN and OUT; on failure (-ENOMEM, -EBADF) they stay the caller's. */
+/* Takes ownership of SESSION, IN and OUT. On failure (-ENOMEM, -EBADF), the caller still owns them. */
 int connection_new(struct strata_monitor_session *session, int in, int out,
                    struct connection **ret);
 enum connection_need connection_work(struct connection *connection);
-/* QUIETLY: only the memory and the descriptors, as they are another process's as well. */
+/* QUIETLY: only frees the memory and closes the descriptors, because another process uses the connection too. */
 void connection_free(struct connection *connection, bool quietly);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What both dialects do with the program's tracing, and how they word what they refuse. */
+/* Controls the program's tracing for both dialects, with the messages for refused requests. */
 
 #include <stdbool.h>
 
@@ -15,14 +15,14 @@ enum event_state {
 
 typedef void (*event_function)(const char *name, enum event_state state, void *userdata);
 
-/* Calls FUNCTION for the event NAME, of LEN bytes, or for those that it matches by `*` and `?`.
- * FUNCTION must not call libstrata. False: PROBLEM says what is wrong with the name. */
+/* Calls FUNCTION for the event NAME, LEN bytes, or for all events that it matches by `*` and `?`. FUNCTION must not
+ * call libstrata. Returns false if NAME is invalid; PROBLEM says why. */
 bool control_get_state(const char *name, size_t len, event_function function, void *userdata,
                        struct buffer *problem);
 bool control_set_state(const char *name, size_t len, bool on, bool ignore_unavailable,
                        struct buffer *problem);
 
-/* Appends what the rings hold, as lines, to TEXT. */
+/* Appends the content of the rings to TEXT, as lines. */
 bool control_show(struct buffer *text, struct buffer *problem);
 
 /* `trace-file`, and QEMU's `logfile` for lines of text. PROBLEM gets whole sentences. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The words of a line that was typed into the human monitor, as the arguments of a command. A line has
- * no NUL in it but at its end. */
+/* Splits a line of the human monitor into the arguments of a command. A line has a NUL only at its end. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +9,7 @@
 #include "monitor/buffer.h"
 
 enum argument_kind {
-    ARGUMENT_NONE, /* after the last one */
+    ARGUMENT_NONE, /* end of the list */
     ARGUMENT_STRING,
     ARGUMENT_FILE,
     ARGUMENT_ON_OFF,
@@ -32,8 +31,8 @@ struct argument {
     char *text;
 };
 
-/* Parses the arguments at AT by SPECS, cutting the line into words in place. False: OUT says what is
- * wrong with the arguments of COMMAND. */
+/* Parses the arguments at AT by SPECS, and cuts the line into words in place. Returns false if the arguments of COMMAND
+ * are wrong; OUT says why. */
 bool hmp_read_arguments(char *at, const char *command, const struct argument_spec *specs,
                         struct argument ret[ARGUMENTS_MAX], struct buffer *out);
 

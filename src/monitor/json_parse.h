@@ -8,6 +8,6 @@
 
 #include "monitor/json_tokens.h"
 
-/* The value of a message's tokens; NULL: they are not a value, and WHAT says why. Integers outside of
- * int64_t become reals. */
+/* Returns the value of a message's tokens. NULL: they are not a value, and WHAT says why. Integers outside of int64_t
+ * become reals. */
 json_t *json_parse(const struct tokens *tokens, struct buffer *what);

@@ -26,13 +26,13 @@ enum token_kind {
 };
 
 struct token {
-    uint32_t offset, len; /* in `text`; of a string with its quotes */
+    uint32_t offset, len; /* in `text`; a string includes its quotes */
     uint8_t kind;
 };
 
 #define TOKENS_DEPTH_MAX 1024
-#define TOKENS_TEXT_MAX (1U << 20) /* bytes of a message, blanks not counted */
-#define TOKENS_MAX (1U << 16)      /* of a message */
+#define TOKENS_TEXT_MAX (1U << 20) /* bytes of a message, without blanks */
+#define TOKENS_MAX (1U << 16)      /* tokens of a message */
 
 struct tokens {
     struct buffer text;
@@ -40,13 +40,13 @@ struct tokens {
     uint32_t n, size;
     uint8_t state;
     char quote;
-    uint32_t begin;      /* of the token being read, in `text` */
-    long objects, lists; /* open ones */
+    uint32_t begin;      /* offset in `text` of the token being read */
+    long objects, lists; /* open objects and lists */
 };
 
 enum tokens_result {
-    TOKENS_MORE,    /* all bytes are consumed, and there is no message yet */
-    TOKENS_MESSAGE, /* `list` holds one: tokens_clear() when it is used */
+    TOKENS_MORE,    /* all bytes are consumed, and no message is complete */
+    TOKENS_MESSAGE, /* `list` has a message; call tokens_clear() after using it */
     TOKENS_STRAY,   /* `text` from `begin` is not a token; call tokens_clear() */
     TOKENS_LIMIT,   /* *ret_what is the limit that was exceeded; call tokens_clear() */
     TOKENS_NO_MEMORY,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* QMP: requests in JSON, a reply to each. */
+/* QMP: requests in JSON, each with a reply. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct qmp {
     bool negotiated; /* qmp_capabilities was called: commands are allowed */
 };
 
-/* Puts the greeting. */
+/* Writes the greeting. */
 void qmp_greet(const struct qmp *qmp, struct buffer *out);
 /* Replies to a message. Returns true if the session must end. */
 bool qmp_request(struct qmp *qmp, json_t *message, struct buffer *out);

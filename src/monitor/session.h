@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A session: the state of one talk in one of the dialects, without a transport. */
+/* A session: the state of one conversation in one of the dialects, without a transport. */
 
 #include "monitor/buffer.h"
 #include "strata/monitor.h"
@@ -10,8 +10,8 @@ struct strata_monitor_session;
 
 int session_new(enum strata_monitor_dialect dialect, const char *name, const char *prompt,
                 struct strata_monitor_session **ret);
-/* Does what BYTES ask for, at most one request, so that replies do not pile up. Returns how many of the
- * bytes are used; all of them, when they hold no whole request. */
+/* Handles at most one request in BYTES, so that replies do not pile up. Returns how many bytes were used: all of them
+ * if they have no complete request. */
 size_t session_read(struct strata_monitor_session *session, const char *bytes, size_t n);
 /* The output of the session; the caller removes what it has written. */
 struct buffer *session_out(struct strata_monitor_session *session);

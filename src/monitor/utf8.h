@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* UTF-8 as QEMU reads it in QMP: characters that Unicode reserves are none, and what is malformed is replaced a sequence
- * at a time. */
+/* Reads UTF-8 like QEMU does in QMP: characters that Unicode reserves are invalid, and a malformed sequence is replaced
+ * as a whole. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads one character of TEXT, of N > 0 bytes. Returns how many bytes it has; *RET_CODE is -1 when they
- * are not a character: then it is as many as belong together. */
+/* Reads one character of TEXT, which has N > 0 bytes. Returns its length in bytes. *RET_CODE is -1 if the bytes are not
+ * a character; the result is then the length of the malformed sequence. */
 size_t qemu_utf8_read(const char *text, size_t n, int32_t *ret_code);
 /* True if CODE is a character: neither a surrogate nor reserved as no character. */
 bool qemu_utf8_is_character(uint32_t code);

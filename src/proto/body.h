@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Reading and writing the bodies of frames, piece by piece. Numbers are little-endian and not aligned; a text is a u16 with its
- * length and that many bytes, none of them NUL. Nothing is accessed outside of the body. After a failure all further calls
- * fail, so that it is checked once, at the end. */
+/* Reads and writes the bodies of frames, piece by piece. Numbers are little-endian and not aligned. A text is a u16
+ * with its length and that many bytes, none of which is NUL. Nothing outside of the body is accessed. After a failure,
+ * all further calls fail, so it is enough to check once, at the end. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static inline bool proto_text_is(const struct proto_text *text, const char *s)
 struct proto_body {
     const uint8_t *next;
     const uint8_t *end;
-    bool bad; /* it is too short, or has an invalid value */
+    bool bad; /* too short, or an invalid value */
 };
 
 static inline size_t proto_body_left(const struct proto_body *body)
@@ -116,7 +116,7 @@ struct proto_out {
     uint8_t *start; /* of the frame */
     size_t len;     /* with the header */
     size_t capacity;
-    bool full; /* something did not fit, and is missing */
+    bool full; /* a piece did not fit, and is missing */
 };
 
 static inline void proto_put(struct proto_out *out, const void *p, size_t size)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The frames of the protocol between the guest's agent and the host, over any stream of bytes: virtio-serial, TCP, vsock. A frame is a header of 32 bytes and a body; all numbers are little-endian.
+/* The frames of the protocol between the guest's agent and the host, over any stream of bytes (virtio-serial, TCP,
+ * vsock). A frame is a header of 32 bytes and a body. All numbers are little-endian.
  *
  *   offset  bytes  header
  *   0       4      "SGL1"
@@ -29,15 +30,15 @@
 
 enum proto_flags {
     PROTO_ZSTD = 1,
-    PROTO_UNCHECKED =
-        2, /* no checksum: the sender spliced the body. Only DATA, if the host accepts it */
+    /* no checksum, because the sender has spliced the body; only for DATA, if the host accepts it */
+    PROTO_UNCHECKED = 2,
 };
 
 struct proto_frame {
     uint16_t type;
     uint16_t flags;
     uint32_t size;     /* of the body on the wire */
-    uint32_t unpacked; /* … and when decompressed */
+    uint32_t unpacked; /* of the decompressed body */
     uint64_t sequence;
     const uint8_t *body;
 };
@@ -61,19 +62,19 @@ struct proto_reader {
 /* BODY_MAX: the longest valid body on the wire. -ENOMEM. */
 int proto_reader_init(struct proto_reader *reader, size_t body_max);
 void proto_reader_done(struct proto_reader *reader);
-/* Another connection begins: empties the buffer, and resets the counts. */
+/* Call it when another connection begins. Empties the buffer, and resets the counts. */
 void proto_reader_reset(struct proto_reader *reader);
 
-/* Where to read more bytes to: room for at least one once proto_reader_next() has returned 0. Moves the buffer's content, so
- * frames that were returned before are invalid. */
+/* Returns the buffer for more bytes, which has room for at least one once proto_reader_next() has returned 0. Moves the
+ * buffer's content, so frames that were returned before are invalid. */
 uint8_t *proto_reader_room(struct proto_reader *reader, size_t *ret_size);
-/* SIZE bytes were read to there. */
+/* Adds SIZE bytes that were read into that buffer. */
 void proto_reader_filled(struct proto_reader *reader, size_t size);
-/* 1: the next frame, whose body is valid until proto_reader_room(). 0: more bytes are needed. */
+/* Returns 1 with the next frame, whose body is valid until proto_reader_room(); 0: more bytes are needed. */
 int proto_reader_next(struct proto_reader *reader, struct proto_frame *ret_frame);
 
-/* Whether part of a frame is in the buffer. */
+/* True if the buffer has an incomplete frame. */
 bool proto_reader_is_within(const struct proto_reader *reader);
-/* Gives up the frame of which part is in the buffer, when the rest does not come: its writer may have been killed, and bytes of
- * another one follow. Looks for a frame in the buffer again. */
+/* Gives up an incomplete frame in the buffer, if the rest does not come: its writer may have been killed, and bytes of
+ * another frame follow. Searches for a frame in the buffer again. */
 void proto_reader_give_up(struct proto_reader *reader);

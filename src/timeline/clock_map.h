@@ -16,10 +16,11 @@
  * and showed the same ticks twice. All limits are then large enough for both.
  *
  * Times between two pairs are interpolated linearly. Clocks are assumed to drift by at most CLOCK_MAP_WANDER_PPM from
- * the rate between the pairs, which is true for clocks that are not set. (Crystals: less than 1 ppm within seconds;
- * adjustment to network time: as slow, once it has settled.) So the limit in between is the limits of the pairs, each
- * weighed by its distance, plus the drift since the nearer pair. A pair whose limit is larger than interpolation
- * between its neighbours gives is dropped. If it disagrees with them, this increases the neighbours' limits.
+ * the rate between the pairs, which is true for clocks that are not set. Crystals drift by less than 1 ppm within
+ * seconds, and adjustment to network time is as slow, once it has settled. So the limit in between is the limits of the
+ * pairs, each weighed by its distance, plus the drift since the nearer pair. A pair whose limit is larger than
+ * interpolation between its neighbours gives is dropped. If it disagrees with them, this increases the neighbours'
+ * limits.
  *
  * If pairs give another rate than the given one, and no two pairs are exact enough to prove it, either may be wrong.
  * The difference is then a part of the rate's error.
