@@ -259,8 +259,8 @@ static size_t sink_splice_size(void *userdata, struct reader *reader)
     return atomic_load_explicit(&tx->splice_size, memory_order_relaxed);
 }
 
-/* Continues a spliced frame, of which SENT bytes are written, from READER's queue: with the rest of its
- * pipe, or, if that is LOST, with pages that report the loss. */
+/* Continues a spliced frame after SENT bytes from READER's queue: with the rest of its pipe or, if that is LOST, with
+ * pages that report the loss. */
 static bool continue_from_queue(struct frame_tx *tx, struct reader *reader,
                                 const struct proto_data *data, size_t sent, bool lost)
 {

@@ -3,18 +3,20 @@
 
 /* The sending half of a connection to a host: whole frames in sequence, written without blocking.
  *
- * One frame is in progress at a time. The sender thread sends frames of any type. Readers send their
- * own pages while tracing flows and no other frame is in progress. The receiver thread answers pings: a
- * PONG is sent at once if no frame is half written, otherwise right after that frame. A PONG and its
- * second time stamp are made when it is about to be sent.
+ * One frame is in progress at a time. The sender thread sends frames of any type. Readers send their own pages while
+ * tracing flows and no other frame is in progress. The receiver thread answers pings: a PONG is sent at once if no
+ * frame is half written, otherwise right after that frame. A PONG and its second time stamp are made when it is about
+ * to be sent.
  *
- *   W1 A started frame is written to its end, unless the connection is lost. W2 Sequence numbers follow the order of
- *   the bytes: both change under `lock`. W3 `lock` is never held in poll(2). W4 Pages are sent directly from their
- *   queue, and removed from it under `lock` when the last byte of their frame is written. If the connection is lost
- *   before that, they stay queued for the next connection. W5 A host sends a PING after it has read the previous PONG,
- *   unless that takes two seconds. So a PING shows that the host has read what was spliced before that PONG. As long as
- *   little was spliced since, pages are spliced in large pieces. Otherwise they are spliced in small pieces, which
- *   limits the memory that the kernel uses for a host that does not read. */
+ *   W1  A started frame is written to its end, unless the connection is lost.
+ *   W2  Sequence numbers follow the order of the bytes: both change under `lock`.
+ *   W3  `lock` is never held in poll(2).
+ *   W4  Pages are sent directly from their queue, and removed from it under `lock` when the last byte of their frame is
+ *       written. If the connection is lost before that, they stay queued for the next connection.
+ *   W5  A host sends a PING after it has read the previous PONG, unless that takes two seconds. So a PING shows that
+ *       the host has read what was spliced before that PONG. As long as little was spliced since, pages are spliced in
+ *       large pieces. Otherwise they are spliced in small pieces, which limits the memory that the kernel uses for a
+ *       host that does not read. */
 
 #include <pthread.h>
 

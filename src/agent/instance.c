@@ -203,8 +203,8 @@ int tracefs_instance_remove_by(const struct tracefs *tracefs, const char *name, 
     return -EINPROGRESS;
 }
 
-/* True if the instance was left by an agent that has ended, and was removed. Only the lock tells: the
- * creator may be in another PID namespace, where its number means another process. */
+/* Removes the instance if it was left by an agent that has ended; returns true then. Only the lock shows this, because
+ * the creator may be in another PID namespace, in which its PID means another process. */
 static bool remove_leftover(const struct tracefs *tracefs, const char *name)
 {
     _cleanup_(closep) int lock = -1;

@@ -326,7 +326,7 @@ static void wait_for_event(int signal_fd, struct notify *notify, int ms)
     wakeup_disarm(&notify->wakeup);
 }
 
-/* Reads pending signals. Returns the number of one that ends the agent; 0: none. */
+/* Reads pending signals. Returns the number of a signal that ends the agent; 0: none. */
 static int read_signals(int signal_fd, struct workload *workload)
 {
     struct signalfd_siginfo info;

@@ -3,27 +3,28 @@
 
 /* A thread per CPU that moves pages from the kernel's ring buffer into a bounded queue.
  *
- * It never waits for the host. When its queue is full it stops reading; then the kernel's ring, which
- * is bounded too, overwrites its oldest pages and counts exactly what is lost, in the next page that is
- * read and in per_cpu/cpuN/stats. So memory is bounded and every loss is counted.
+ * It never waits for the host. When its queue is full, it stops reading. Then the kernel's ring, which is bounded too,
+ * overwrites its oldest pages and counts exactly what is lost, in the next page that is read and in per_cpu/cpuN/stats.
+ * So memory is bounded and every loss is counted.
  *
  * While the ring has whole pages, the reader reads one after the other, or splices many at a time. When it has caught
  * up with the kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by poll(2))
- * or a period has passed. After a period it also reads the page that is being filled, so that no event waits longer
+ * or a period has passed. After a period, it also reads the page that is being filled, so that no event waits longer
  * than that. A flush makes it read the content of the ring at once. The periods of all readers end at the same time, so
  * that the thread that takes the pages wakes once. A stop drains: the reader reads everything that was in the ring when
  * the stop was requested.
  *
- *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
- *       sender, or the reader itself through its page_sink; both hold the sink's lock.
- *   R2 `state` also counts orders. The reader sets STOPPED by a compare-exchange from the same DRAINING that it has
- *   completed. So no start that comes meanwhile is lost, and neither are a start and a second stop, which must drain
- *   more. R3 A thread that is going to wait announces it before it checks again: the reader sets `wants_room`, then
- *       checks its queue; the sender takes pages, then checks `wants_room`. One of them sees the other. The
- *       same holds for wakeup_signal() and wakeup_arm().
- *   R4 A flush increases `flush_wanted`. The reader takes its value, reads everything that is in the ring at that
- *   moment, sets `flush_head`, and then sets `flushed` to the value that it took. So the pages in the queue below
- *   `flush_head` include everything that was in the ring when the flush was requested. */
+ *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the sender, or
+ *       the reader itself through its page_sink; both hold the sink's lock.
+ *   R2  `state` also counts orders. The reader sets STOPPED by a compare-exchange from the same DRAINING that it has
+ *       completed. So no start that comes meanwhile is lost, and neither are a start and a second stop, which must
+ *       drain more.
+ *   R3  A thread that is going to wait announces it before it checks again: the reader sets `wants_room`, then checks
+ *       its queue; the sender takes pages, then checks `wants_room`. One of them sees the other. The same holds for
+ *       wakeup_signal() and wakeup_arm().
+ *   R4  A flush increases `flush_wanted`. The reader takes its value, reads everything that is in the ring at that
+ *       moment, sets `flush_head`, and then sets `flushed` to the value that it took. So the pages in the queue below
+ *       `flush_head` include everything that was in the ring when the flush was requested. */
 
 #include <pthread.h>
 

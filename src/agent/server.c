@@ -207,8 +207,8 @@ static int poll_timeout_ms(const struct agent_server *server)
     if (server->fd >= 0 && server->endpoint.kind == ENDPOINT_FD &&
         !proto_reader_is_within(&server->reader))
         return -1;
-    /* What comes wakes it. The rest is for a host that waits for another one to be silent, and for one that has to be
-     * disconnected. */
+    /* Incoming data wakes the thread. It polls with a timeout only for a host that waits until another host is silent,
+     * and for a host that must be disconnected. */
     if (server->fd >= 0 && atomic_load(&server->session.holds) && is_authenticated(server) &&
         server->accept_queue.n == 0 && !proto_reader_is_within(&server->reader))
         return IDLE_TIMEOUT_MS;

@@ -285,7 +285,7 @@ static bool find_zombie(const struct child *child, int *ret)
         return false;
     last = strrchr(text, ' ');
     status = last ? strtol(last, NULL, 10) : 0;
-    /* The line is that of the process, and of no later one with its PID, if it is there still. */
+    /* The line is of this process, not of a later process with its PID, if the process still exists. */
     if (status <= 0 || status > UINT16_MAX ||
         syscall(SYS_pidfd_send_signal, child->end, 0, NULL, 0) < 0)
         return false;

@@ -215,7 +215,7 @@ static bool show_version(struct walk *walk)
     return false;
 }
 
-/* Of what may be an option of a command that was typed without "--", where the verb runs commands. */
+/* Reports an unknown option that may belong to a command typed without "--", if the verb runs commands. */
 static bool report_unknown(struct walk *walk, const char *shown, const struct cli_option *near)
 {
     const char *verb = walk->command->name;

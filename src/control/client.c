@@ -91,8 +91,8 @@ void client_free(struct client *client)
     free(client);
 }
 
-/* One attempt: connects, and asks who is there, as a socket may be that of a program which has closed
- * all its descriptors and makes a new one only when it hears of us. */
+/* Makes one attempt: connects, and asks which process answers. The socket may belong to a program that has closed all
+ * its descriptors and creates a new socket only on our request. */
 static int try_open(int dir, const char *name, uid_t owner, pid_t pid, struct client **ret)
 {
     struct error error = {0};

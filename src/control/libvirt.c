@@ -239,7 +239,7 @@ int libvirt_domain_open(const char *uri, const char *word, struct libvirt_domain
     r = open_at(api, uri ? uri : LIBVIRT_URI_SYSTEM, word, ret, &first);
     if (r < 0 && !uri && r != -EHOSTDOWN) {
         other = open_at(api, LIBVIRT_URI_SESSION, word, ret, &second);
-        /* A session that has no daemon says nothing about the domain; one that has says more than a host
+        /* A session without a daemon says nothing about the domain. A session with a daemon says more than a host
          * without one. */
         if (other >= 0 || other == -EHOSTDOWN || (r == -ENOTCONN && other == -ENOENT)) {
             first = second;

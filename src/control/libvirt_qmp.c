@@ -12,7 +12,7 @@
 #include "control/libvirt_internal.h"
 #include "control/qmp_transport.h"
 
-/* Of the client, and of the thread of the request under way. The last one frees it. */
+/* Shared by the client and the thread of the current request. The last one frees it. */
 struct exchange {
     pthread_mutex_t lock;
     pthread_cond_t has_changed;
@@ -205,7 +205,7 @@ static struct exchange *make_exchange(const struct libvirt_domain *domain)
 static int connect_monitor(const struct qmp_endpoint *endpoint, struct qmp **ret,
                            struct error *error)
 {
-    /* The endpoint is that of a domain that can be changed. */
+    /* The endpoint belongs to a domain, which may be changed. */
     struct libvirt_domain *domain = (struct libvirt_domain *)(uintptr_t)const_container_of(
         endpoint, struct libvirt_domain, monitor);
     struct libvirt_qmp *self;

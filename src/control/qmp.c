@@ -67,7 +67,7 @@ static int read_any(struct qmp *qmp, uint64_t until_ns, json_t **ret, struct err
     return 0;
 }
 
-/* The next object that is no event: those come whenever something happens. */
+/* Reads the next object that is not an event, because events come at any time. */
 static int read_object(struct qmp *qmp, uint64_t until_ns, json_t **ret, struct error *error)
 {
     for (;;) {
@@ -97,7 +97,7 @@ static int send_object(struct qmp *qmp, json_t *object, struct error *error)
     return r < 0 ? connection_error(qmp, r, error) : 0;
 }
 
-/* VERSION is that of the greeting, or the result of query-version. */
+/* VERSION: from the greeting, or the result of query-version. */
 static void note_version(struct qmp *qmp, const json_t *version)
 {
     const json_t *numbers = json_object_get(version, "qemu");

@@ -8,7 +8,7 @@
 
 enum value_kind {
     VALUE_NUMBER,
-    /* Strings are no values of programs: nothing is put out for them until they are compared. */
+    /* Strings are not values of programs: no code is made for them until they are compared. */
     VALUE_STRING, /* of a field */
     VALUE_THREAD_NAME,
     VALUE_TEXT, /* in quotes */
@@ -228,7 +228,7 @@ static uint64_t apply(enum filter_operation operation, uint64_t l, uint64_t r)
     }
 }
 
-/* Whether FIELD and CONSTANT, of which LEFT says which one is the field, compare as OP says. */
+/* Compares FIELD and CONSTANT by OP. LEFT: FIELD is the left operand. */
 static bool compares(uint8_t op, bool left, struct value field, struct value constant)
 {
     const struct value *l = left ? &field : &constant;

@@ -5,9 +5,11 @@
  * the events that it emits (runtime/control/filter_set.h), an analysis on the events that it reads
  * (analysis/condition.h).
  *
- *     lex.c text to tokens parse.c tokens to nodes in postfix order: by C's precedence, without knowledge of events
- *     compile.c nodes and the fields of an event to a program verify.c checks that a program accesses only what it may
- *     run.c runs it
+ *     lex.c      text to tokens
+ *     parse.c    tokens to nodes in postfix order, by C's precedence, without knowledge of events
+ *     compile.c  nodes and the fields of an event to a program
+ *     verify.c   checks that a program accesses only what it may
+ *     run.c      runs it
  *
  * libstrata links this layer. It needs only libc, and no header of base/ that has code in another file.
  *
@@ -92,12 +94,15 @@ int filter_parse(const char *text, struct filter_condition **ret, struct filter_
 /* ---- Programs ----
  *
  *      offset  size
- *           0 4 bytes of the whole 4 2 C, constants 6 2 I, instructions 8 1 fields that it uses are below this number 9
- *           1 values on its stack at most
+ *           0     4  bytes of the whole
+ *           4     2  C, constants
+ *           6     2  I, instructions
+ *           8     1  fields that it uses are below this number
+ *           9     1  limit of values on its stack
  *          10     6  0
  *          16   8*C  constants
  *              4*I  instructions: 1 byte operation, 1 byte A, 2 bytes B
- *                   patterns, each with a NUL behind
+ *                   patterns, each ended by a NUL
  *                   0 up to a multiple of 8
  *
  * A program runs on a stack machine. It begins with an empty stack, jumps only forward, and ends with RETURN and one

@@ -160,7 +160,7 @@ static bool asks_for(const struct gen_job *job, const char *name)
     return false;
 }
 
-/* With libstrata the records of `simple` are those of `ring`: one and the same code makes them. */
+/* With libstrata, `simple` and `ring` have the same records, made by the same code. */
 static void add_implied(struct gen_job *job)
 {
     if (job->target == GEN_STRATA && asks_for(job, "simple") && !asks_for(job, "ring") &&

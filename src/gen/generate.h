@@ -11,9 +11,10 @@ struct generate {
     struct gen_job job;
     const char *const *inputs;
     unsigned n_inputs;
-    const char *output;       /* "-": standard output */
-    const char *depfile;      /* NULL: none */
-    unsigned rules;           /* enum declaration_rules; for GEN_QEMU, the tree's version decides */
+    const char *output;  /* "-": standard output */
+    const char *depfile; /* NULL: none */
+    /* enum declaration_rules; for GEN_QEMU, the tree's version determines them */
+    unsigned rules;
     struct diagnose diagnose; /* how problems of the declarations are shown */
     /* A file of declarations could not be read. */
     void (*report)(const struct error *error);

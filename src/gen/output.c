@@ -80,7 +80,7 @@ static int open_beside(const char *path, mode_t mode, char *temporary, size_t si
     return -EEXIST;
 }
 
-/* PATH is no symbolic link. ST: of the file that is there; NULL: none is. */
+/* PATH must not be a symbolic link. ST: of the existing file, or NULL. */
 static int replace(const char *path, const struct stat *st, const char *data, size_t size,
                    struct error *error)
 {

@@ -47,7 +47,7 @@ static char upper(char c)
 
 /* ---- Names ---- */
 
-/* Those that gcc and clang define unless a standard is given (-std=c11), and those of libc. */
+/* True for macros of gcc and clang without a standard option (-std=c11), and macros of libc. */
 static bool is_macro(const char *name)
 {
     static const char *const macros[] = {
@@ -219,7 +219,7 @@ void gen_put_ust_field(struct gen_state *state)
     text_put_str(state->out, is_macro(argument->field) ? argument->name : argument->field);
 }
 
-/* The output's own name, where it has one: with ".h" where the C file is made. */
+/* Uses the output's own name, if it has one; for the C file, with ".h". */
 void gen_put_ust_header(struct gen_state *state)
 {
     const char *output = state->job->output_name;

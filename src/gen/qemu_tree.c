@@ -93,7 +93,7 @@ int qemu_tree_find(const char *input, char **ret_root)
     char dir[PATH_MAX];
     int r;
 
-    /* Of a link, the place that it is at counts, not the one that it points to. */
+    /* For a symbolic link, the place of the link counts, not its target. */
     if (input && strcmp(input, "-") != 0) {
         const char *slash = strrchr(input, '/');
         _cleanup_free_ char *parent =
@@ -126,7 +126,7 @@ static int says(const char *root, const char *name, const char *word, bool *ret)
     return 0;
 }
 
-/* "7.2.22"; anything else is no version. */
+/* Accepts only the form "7.2.22". */
 static int look_at_version(const char *root, struct gen_qemu_tree *tree)
 {
     _cleanup_free_ char *text = NULL;

@@ -223,7 +223,7 @@ static int compile_if(struct compiler *compiler, const char *p, size_t len)
     return add_condition(compiler, p, len);
 }
 
-/* The branch at hand ends: a branch that was taken continues after the @end, one that was not continues here. */
+/* Ends the current branch: a branch that was executed continues after the @end; otherwise execution continues here. */
 static int end_branch(struct compiler *compiler, const char *directive, struct open_block **ret)
 {
     struct open_block *block = compiler->depth > 0 ? &compiler->blocks[compiler->depth - 1] : NULL;

@@ -16,8 +16,7 @@
 /* … for libmicrohttpd, which closes them a little later. */
 #define SOCKETS_MAX (2 * CONNECTIONS_MAX)
 #define IDLE_SECONDS 10u
-/* From its beginning, a connection ends after so long: one that sends byte after byte is never idle, and would keep others
- * out. */
+/* Limit of a connection's life. A client that sends byte after byte is never idle, and would keep others out. */
 #define CONNECTION_NS (10 * NSEC_PER_SEC)
 #define HEADERS_MAX ((size_t)16 * 1024)
 #define NS_PER_MS UINT64_C(1000000)

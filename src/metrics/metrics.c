@@ -124,7 +124,8 @@ static bool has_values(const struct metric_sample *sample, const char *const *va
     return true;
 }
 
-/* Whether VALUES are those of the sample beyond the limit: then they are that one, as no series may be printed twice. */
+/* True if VALUES are the values of the sample beyond the limit. They then mean that sample, because no series may be
+ * printed twice. */
 static bool are_other(const struct metric_family *family, const char *const *values)
 {
     if (family->desc.type == METRIC_GAUGE || family->desc.n_labels == 0)

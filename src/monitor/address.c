@@ -23,8 +23,8 @@ void address_done(struct address *address)
     *address = (struct address){0};
 }
 
-/* Whether OPTION, of N bytes, is one that QEMU's users write after an address and that says what is so
- * here anyway. */
+/* True if OPTION, N bytes, is an option that QEMU's users write after an address and that states what is always so
+ * here. */
 static bool is_known_option(const char *option, size_t n)
 {
     static const char *const known[] = {"server",   "server=on", "nowait",

@@ -169,7 +169,7 @@ static void settle(struct strata_percpu_cpu *cpu)
                 }
                 continue;
             }
-            /* A record that ends at the ring's end is not ordinary, hence "less than" there; one that
+            /* A record that ends at the ring's end is not an ordinary record, hence "less than" there. A record that
              * takes the last of the room is. */
             room = cpu->size - used + 4;
             room = PERCPU_MIN(room, to_end(cpu, reserve));

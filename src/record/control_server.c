@@ -117,7 +117,8 @@ static int listen_at(struct control_server *self, struct error *error)
     return r;
 }
 
-/* Where another client can be: one that has not sent its request for the longest time gives way. NULL: all are being served. */
+/* Finds a place for another client. The client that has not sent its request for the longest time gives way. NULL: all
+ * clients are being served. */
 static struct client *find_room(struct control_server *self)
 {
     struct client *oldest = NULL;

@@ -61,7 +61,7 @@ struct kept_file {
     uint64_t sizes[MARKS_MAX]; /* at each mark, the oldest first */
 };
 
-/* Of a source: how many events were lost, as records of its files say. */
+/* The number of lost events of a source, from records of its files. */
 struct kept_losses {
     char *name;
     uint64_t lost[MARKS_MAX]; /* until each mark, as of the files */

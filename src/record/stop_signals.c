@@ -58,7 +58,7 @@ void stop_signals_close(struct stop_signals *signals)
     signals->fd = -1;
 }
 
-/* Takes the next one that counts from the descriptor. False: there is none. */
+/* Reads the next signal that counts from the descriptor. Returns false if there is none. */
 static bool take_next(struct stop_signals *signals)
 {
     struct signalfd_siginfo info;

@@ -79,7 +79,8 @@ static char *variable(const char *name, const char *value)
     return asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text;
 }
 
-/* Ours, without those of an outer recorder's, and JOB's. NULL: out of memory; else its first three are allocated. */
+/* The environment of this process without the variables of an outer recorder, plus the variables of JOB. NULL: out of
+ * memory. Otherwise, the first three are allocated. */
 static char **make_environment(const struct job *job)
 {
     size_t n = 0, at = 3;

@@ -54,7 +54,7 @@ static void read_packets(struct run *run, unsigned number, struct cursor *cursor
 {
     struct ring_packet packets[PACKETS_AT_ONCE];
     struct ring_reader before[PACKETS_AT_ONCE];
-    /* Not for ever, should the ring be filled as fast as it is read. A copy is one packet's. */
+    /* The loop ends even if the ring is filled as fast as it is read. A copy has one packet. */
     unsigned at_once = cursor->copy ? 1 : PACKETS_AT_ONCE;
     unsigned n, done;
 
@@ -254,7 +254,7 @@ static void note_fullness(struct drain *drain, unsigned n_rings)
     }
 }
 
-/* In the native trace. A ring of which packets are left to be stored reports with them. */
+/* Reports losses in the native trace. A ring with unstored packets reports with them. */
 static void report_losses(struct run *run, unsigned number, struct cursor *cursor)
 {
     struct ring_reader before = cursor->reader;

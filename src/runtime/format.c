@@ -16,7 +16,7 @@ struct digits {
     char text[2 * DIGITS_MAX];
 };
 
-/* A copy of a size that is known is no call: what follows the digits is copied too where there is room. */
+/* A copy of constant size needs no call. If there is room, bytes after the digits are copied too. */
 static void put_digits(struct line *line, const struct digits *digits, const char *first)
 {
     size_t len = (size_t)(digits->text + DIGITS_MAX - first);

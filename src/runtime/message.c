@@ -41,7 +41,7 @@ void message_forget(void)
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread may have had it */
 }
 
-/* Of a daemon standard error is closed, or a file of its own: then the system's log gets it. */
+/* In a daemon, standard error is closed or another file. Then the system's log gets the message. */
 static void show(const char *text)
 {
     char whole[1400];

@@ -140,7 +140,7 @@ static void sink_close(struct trace_sink *sink)
 static unsigned show_packets(unsigned ring, const struct ring_packet *packets, unsigned n,
                              bool keep, uint64_t *ret_lost)
 {
-    struct trace_sink *sink = &writer.sinks[SINK_CTF]; /* the only one that stores packets */
+    struct trace_sink *sink = &writer.sinks[SINK_CTF]; /* the only sink that stores packets */
     unsigned stored = n;
 
     if (!writer.on[SINK_CTF] || sink->paused)

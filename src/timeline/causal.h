@@ -3,16 +3,19 @@
 
 /* Finds causes and their effects in two sources. Their times limit the errors of the clocks (struct clock_bounds):
  *
- *   guest:block_rq_issue(sector) -> vmm:virtio_blk_handle_read, _write(sector) vmm:virtio_blk_req_complete(req) ->
- *   guest:block_rq_complete(sector) an event of a guest's CPU is not between kvm_exit and the next kvm_entry of its
- *   vCPU's thread, or, if there are no such events, between the sched_switch from that thread and the next one to it
+ *   guest:block_rq_issue(sector) -> vmm:virtio_blk_handle_read, _write(sector)
+ *   vmm:virtio_blk_req_complete(req) -> guest:block_rq_complete(sector)
+ *   an event of a guest's CPU is not between kvm_exit and the next kvm_entry of its vCPU's thread, or, if there are no
+ *   such events, between the sched_switch from that thread and the next one to it
  *
  * Invariants:
- *  C1 A request is used if it is the only request with its sector, size and direction on both sides within
- *  CAUSAL_WINDOW_NS around it. C2 After a loss of events, nothing from before the loss is used, and no request for
- *  CAUSAL_WINDOW_NS. C3 An event near an interval without its vCPU is used only if the stated errors allow just one
- *  side of the interval. C4 Traces with several guests' kernels are not used: their requests cannot be distinguished.
- *  C5 Memory does not depend on the length of the trace.
+ *  C1  A request is used if it is the only request with its sector, size and direction on both sides within
+ *      CAUSAL_WINDOW_NS around it.
+ *  C2  After a loss of events, nothing from before the loss is used, and no request for CAUSAL_WINDOW_NS.
+ *  C3  An event near an interval without its vCPU is used only if the stated errors allow just one side of the
+ *      interval.
+ *  C4  Traces with several guests' kernels are not used, because their requests cannot be distinguished.
+ *  C5  Memory does not depend on the length of the trace.
  *
  * An effect that is before its cause by more than both stated errors is a violation: one of the clocks is not as the
  * recording states. Not thread-safe. */

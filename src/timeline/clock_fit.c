@@ -6,8 +6,8 @@
 
 #include "base/macro.h"
 
-/* A mark is an outlier if its distance from the median exceeds OUTSIDE_FACTOR times that of the nearer
- * half (six standard deviations of a normal distribution) by more than this. */
+/* A mark is an outlier if its distance from the median exceeds OUTSIDE_FACTOR times the distance of the nearer half
+ * (six standard deviations of a normal distribution) by more than OUTSIDE_NS. */
 #define OUTSIDE_FACTOR 9
 #define OUTSIDE_NS 1000
 /* A delay cannot be negative, so short ones lie close together. */
@@ -176,8 +176,8 @@ static int measure_slope(const struct clock_fit_state *work, double *ret)
     return 0;
 }
 
-/* Sets the slope: the one that the marks give, or the known one where they are too close together to give it
- * better. */
+/* Sets the slope: the slope by the marks, or the known slope if the marks are too close together to give a better
+ * one. */
 static int choose_slope(struct clock_fit_state *work, struct error *error)
 {
     struct around around = {0};

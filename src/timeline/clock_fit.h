@@ -7,10 +7,12 @@
  * The two sides do not record a mark at the same moment: one is first, and the other follows after a delay. The result
  * depends on what is known of the delay:
  *
- *   no order is known The marks are fitted to a line. Their spread around it is known, but not the delay: a delay
- *   common to all marks looks like another offset. one order The line is moved so that no mark breaks its order: the
- *   fastest mark has a delay of zero. Its real delay is unknown. both orders Marks of one order limit the offset from
- *   below, marks of the other order from above, however long the delays are.
+ *   no order is known      The marks are fitted to a line. Their spread around it is known, but not the delay: a delay
+ *                          common to all marks looks like another offset.
+ *   one order              The line is moved so that no mark breaks its order: the fastest mark has a delay of zero.
+ *                          Its real delay is unknown.
+ *   both orders            Marks of one order limit the offset from below, marks of the other order from above,
+ *                          however long the delays are.
  *
  * A bound requires one assumption of clock_map.h: the relative rates of the clocks at any two moments differ by no more
  * than CLOCK_MAP_WANDER_PPM. If both rates are known, the measured rate differs from them by no more than

@@ -54,8 +54,8 @@ static int64_t between(const struct clock_map *clock_map, const struct clock_map
 
 /* ---- From pairs to a relation ---- */
 
-/* How much the change of the clocks' offset from A to B exceeds that of the given rate, HZ; 0: within
- * the drift of clocks. */
+/* By how much the change of the clocks' offset from A to B exceeds the change at the given rate HZ; 0: within the drift
+ * of clocks. */
 static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_map_pair *b,
                            uint64_t hz)
 {
@@ -156,8 +156,9 @@ static wide by_rate(const struct clock_map *clock_map, wide ticks, int64_t ns)
     return wide_div(wide_mul(ticks, wide_of(ns)), wide_of(clock_map->rate_ticks));
 }
 
-/* How much the change of the clocks' offset from A to B may exceed that of the usual rate, besides the errors of A and
- * B; 0: the change is within these errors, the error of the rate and the drift, and no pause is between them. */
+/* By how much the change of the clocks' offset from A to B may exceed the change at the usual rate, besides the errors
+ * of A and B; 0: the change is within these errors, the error of the rate and the drift, and no pause is between
+ * them. */
 static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pair *a,
                     const struct clock_map_pair *b)
 {
@@ -169,7 +170,8 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
 
     error = wide_add(error, by_rate(clock_map, ticks, clock_map->rate_error_ns));
     error = wide_add(error, wide_of(ROUNDED));
-    if (a->is_paused) /* right after the one, as right before the other, the error is that of the worse one */
+    /* right after A and right before B, the error is the larger error of the two */
+    if (a->is_paused)
         return narrow(
             wide_add(wide_add(off, error), distance(wide_of(a->error_ns), wide_of(b->error_ns))));
     if (!wide_is_less(wide_add(error, wide_sum(a->error_ns, b->error_ns)), off))
@@ -194,8 +196,9 @@ static bool is_exceeded(const struct clock_map *clock_map, uint64_t hz)
     return false;
 }
 
-/* The median rate, weighted by ticks, of which an interval has at most the median: one in which the clock was set ahead may
- * have more than all others. If a rate is given and the clocks mostly follow it, only of the intervals in which they do. */
+/* Finds the median rate, weighted by ticks. An interval has at most the median weight, because an interval in which the
+ * clock was set ahead may have more ticks than all others. If a rate is given and the clocks mostly follow it, only the
+ * intervals in which they do are used. */
 static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
 {
     const struct clock_map_pair *pairs = clock_map->pairs;
@@ -281,7 +284,7 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
         if (last == 1 && hz != 0 && off == 0 && !is_given_wrongly(clock_map, hz))
             off = off_nominal(&pairs[i], &pairs[i + 1], hz);
         pairs[i].jump_ns = narrow(wide_sum(off, clock_map->set_back_ns));
-        /* Of several small ones, that no two pairs show, all together may show. */
+        /* Several small jumps may together show what no two pairs show. */
         if (off != 0 || (i > begin && jump(clock_map, &pairs[begin], &pairs[i + 1]) != 0))
             begin = i + 1;
         else if (pairs[i + 1].ticks - pairs[begin].ticks >

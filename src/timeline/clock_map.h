@@ -7,10 +7,10 @@
  * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other clock, and the
  * largest error of the former in ns. Other lines begin with '#', and are ignored except
  *
- *     # paused      the clock stood still between the previous and the next pair, for example a guest's clock while its
- *     machine is paused, and ran for the rest of that time
+ *     # paused      the clock stood still between the previous and the next pair, for example a guest's clock while
+ *                   its machine is paused, and ran for the rest of that time
  *     # error NS    all times from the other clock have a further error of NS, wherever the line is; the largest of
- *     several lines counts
+ *                   several lines counts
  *
  * An incomplete last line is also ignored. The host's times ascend, and ticks ascend too, unless the clock was set back
  * and showed the same ticks twice. All limits are then large enough for both.

@@ -40,7 +40,7 @@ static bool get_pair(const char *p, const char *end, struct clock_map_pair *ret)
     return p == end;
 }
 
-/* What a line that is no pair says. */
+/* Reads a line that is not a pair. */
 static void take_remark(struct clock_map *clock_map, const char *p, const char *end)
 {
     size_t n = (size_t)(end - p);

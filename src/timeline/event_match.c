@@ -93,8 +93,7 @@ static int read_texts(struct texts *texts, const struct occurrences *a, const st
     return r < 0 ? r : add_texts(texts, b, false);
 }
 
-/* True if the texts identify events: they differ, and most of those of the smaller side occur on the
- * other. */
+/* True if the texts identify events: they differ, and most texts of the smaller side occur on the other side. */
 static bool texts_tell(const struct texts *texts, const struct occurrences *a,
                        const struct occurrences *b)
 {

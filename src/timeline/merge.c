@@ -122,8 +122,8 @@ static void start(struct merge *m)
     m->refill = m->n;
 }
 
-/* Copies items of the winner, which has won twice, up to the first one that another input's head goes before. Returns
- * the new number of items in the run. */
+/* Copies items of the winner, which has won twice, up to the first item that is after another input's next item.
+ * Returns the new number of items in the run. */
 static int copy_winner(struct merge *m, int n)
 {
     unsigned winner = m->losers[0];
@@ -132,7 +132,7 @@ static int copy_winner(struct merge *m, int n)
     const struct item *next = branch->next;
     const struct item *end = branch->end;
     bool is_last = m->branches[other].next == m->branches[other].end;
-    /* Of items at the same time, those of the earlier input go first. */
+    /* Items of the earlier input go first if times are equal. */
     int64_t time = is_last ? INT64_MAX : m->branches[other].next->time;
     bool wins_ties = is_last || winner < other;
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks have numbers from 0 on and are in a ring. Under the lock:
+/* Blocks have numbers from 0 and are in a ring. Under the lock: taken <= filled <= taken + N_BLOCKS. Blocks from
+ * `taken` on wait to be returned, the block before is borrowed, and the thread fills block `filled` once it is not one
+ * of these.
  *
- *   taken <= filled <= taken + N_BLOCKS
- *
- * Those from `taken` on wait to be lent, the one before is lent, and the thread fills the block `filled` once it is none of
- * these.
- *
- * The catalogue grows while items are read, and what a borrower makes of an item may depend on the classes that there
- * are. So each block has the number of classes as it was when its items were read, and ends before that changes. */
+ * The catalogue grows while items are read, and a borrower's use of an item may depend on the existing classes. So each
+ * block has the number of classes at the time when its items were read, and ends before this number changes. */
 #include "timeline/read_ahead.h"
 
 #include <stdlib.h>

@@ -68,8 +68,8 @@ static bool is_outside(const struct stray *s, int64_t time)
     return time < s->bounds.least || time > s->bounds.most;
 }
 
-/* The number of events of N items that are each at most FAR ticks from the one before; that of the first is *REF_LAST, which
- * is known. Sets *REF_LAST to the time of the last of them. */
+/* Counts the first events of N items that are each at most FAR ticks from the previous one; *REF_LAST is the time
+ * before the first, and must be known. Sets *REF_LAST to the time of the last counted event. */
 static inline unsigned count_near(const struct item *items, unsigned n, int64_t far,
                                   int64_t *ref_last)
 {
@@ -235,7 +235,7 @@ static void take_out(struct stray *s, unsigned at, unsigned n)
     s->run.n -= n - end;
 }
 
-/* Has the run and more of the input in one block. False: there is no more, or no room. */
+/* Puts the run and more of the input into one block. Returns false if there is no more input or no room. */
 static bool gather(struct stray *s)
 {
     struct item_block *block = &s->blocks[s->next_block];
@@ -322,8 +322,8 @@ static bool steps_back_at_end(const struct stray *s, unsigned n)
     return false;
 }
 
-/* How many items of the run can be lent: all before a step but a few, of which the last of a CPU may be marked, and the last one of a run
- * of the input only when it is known what follows it. 0: look again. */
+/* The number of items of the run that can be returned: all before a step except a few, the last of which may be marked
+ * for a CPU, and the last item of an input run only when it is known what follows it. 0: look again. */
 static unsigned find_lendable(struct stray *s)
 {
     unsigned n = find_step(s, &s->run);

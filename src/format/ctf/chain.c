@@ -157,7 +157,8 @@ static int64_t find_end_of_packets(struct ctf *c)
     return at == c->in.size ? end : TIME_UNKNOWN;
 }
 
-/* The same of the last file of C, of which nothing was read. 0, -ENOMEM or an errno from opening or reading. */
+/* The same for the end of the last file of C, of which nothing was read. Returns 0, -ENOMEM or an errno from opening or
+ * reading. */
 static int find_end(struct ctf *c, int64_t *ret)
 {
     const struct ctf_files *files = &c->files;

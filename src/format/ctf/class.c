@@ -200,7 +200,7 @@ static int choose(struct maker *m, const struct ctf_type *variant, const struct 
 
 static int add_fields(struct maker *m, const struct ctf_type *type, bool context, bool direct);
 
-/* The fields of MEMBER, called NAME: its own name, or that of the variant that it is a member of. */
+/* Adds the fields of MEMBER, called NAME: its own name, or the name of the variant to which it belongs. */
 static int add_member(struct maker *m, const char *name, const struct ctf_member *member,
                       bool context, bool direct)
 {

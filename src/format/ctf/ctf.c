@@ -77,8 +77,8 @@ static bool find_packet(const struct ctf *c, size_t from, size_t *ret)
     return found;
 }
 
-/* Passes over what is damaged: the rest of the packet's events, or, where it is not known how long that
- * is, all up to the next packet. A negative errno: reading fails. */
+/* Skips damaged data: the rest of the packet's events, or everything up to the next packet if the length of the packet
+ * is unknown. A negative errno: reading fails. */
 static int pass_over(struct ctf *c, uint64_t *skipped)
 {
     size_t from = 1;
@@ -291,7 +291,7 @@ static void note_end(struct ctf *c, unsigned n)
         c->items[n - 1].before_loss = is_last && !origin_is_recorded_to_end(ctf_origin_of(c));
 }
 
-/* The last one of N items is lent with those of the next run. */
+/* Holds the last one of N items, which is returned with the items of the next run. */
 static int hold_last(struct ctf *c, unsigned *n)
 {
     const struct item *item = &c->items[*n - 1];

@@ -23,7 +23,7 @@ static int add_source_layer(struct ctf_metadata *m, struct arena *arena, uint64_
     return source->layer ? 0 : -ENOMEM;
 }
 
-/* The rest of KEY after `source_N_`, and N. NULL: it is no such key. */
+/* The rest of KEY after `source_N_`, and N. NULL: KEY does not have this form. */
 static const char *source_key(const char *key, uint64_t *ret_number)
 {
     static const char start[] = "source_";

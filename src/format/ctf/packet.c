@@ -221,8 +221,8 @@ static bool counter_goes_back(uint64_t count, uint64_t before, unsigned bits)
     return bits > 16 && ((count - before) & mask) > mask / 2;
 }
 
-/* Compares the counts of the packet with those of the one before. Adds a loss when packets are missing, or when the tracer has begun again:
- * what it lost until then is not known. */
+/* Compares the counts of the packet with the counts of the previous packet. Adds a loss if packets are missing, or if
+ * the tracer has begun again, because it is unknown what it lost until then. */
 static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 {
     const struct ctf_header_values *heard = &c->heard;

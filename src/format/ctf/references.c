@@ -163,7 +163,7 @@ static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, c
 
 /* ---- Locations of CTF 2 ---- */
 
-/* Gives TYPE the slot of MEMBER, which its location leads to. */
+/* Gives TYPE the slot of MEMBER, to which its location leads. */
 static int mark(struct ctf_scopes *scopes, struct ctf_type *type, struct ctf_member *member,
                 const char *name)
 {

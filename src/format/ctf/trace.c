@@ -131,8 +131,8 @@ bool ctf_is_of_lttng_kernel(const struct ctf_trace *trace)
     return is_of(&trace->metadata, "lttng-modules");
 }
 
-/* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata says. All else is
- * a VMM's, which LTTng-UST and libstrata trace. */
+/* The layer of a trace. Tracers of kernels trace the host's kernel, as far as the metadata says. All other traces are
+ * of a VMM, by LTTng-UST or libstrata. */
 static enum layer layer_of(const struct ctf_metadata *m)
 {
     static const char *const kernels[] = {"lttng-modules", "perf"};
@@ -220,7 +220,7 @@ static void set_clock(struct ctf_trace *trace, struct origin *origin)
     const struct ctf_metadata *m = &trace->metadata;
     const struct ctf_clock *clock = trace->layout.clock;
 
-    trace->factor = 1; /* ticks of a clock of which nothing is known */
+    trace->factor = 1; /* ticks of an unknown clock */
     origin->clock = (struct clock){.name = "unknown"};
     origin->host_name = m->host;
     if (!clock)

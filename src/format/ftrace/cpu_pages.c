@@ -8,7 +8,7 @@
 #include "format/ftrace/passed_pages.h"
 #include "schema/kernel/origin.h"
 
-/* Pages on each side of the one that is looked for, whose times show whether its own is right. */
+/* Pages on each side of the searched page, whose times show if its time is right. */
 #define NEIGHBOURS 4u
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
@@ -228,7 +228,7 @@ static void next_page(struct ftrace_cpu *cpu)
         page_damaged(cpu, cpu->page_start, what);
         return;
     }
-    /* Records of a garbled page may be of any time, and one that is out of step of itself, too. */
+    /* Records of a garbled page may have any time, and so may a page whose own time is out of order. */
     if (cpu->instance->keep_going &&
         (cpu->sync_time == 0 ||
          ftrace_page_seems_to_begin(layout, cpu->page_start, cpu->page_size, cpu->sync_time)))
@@ -358,8 +358,9 @@ static _cold_ bool decode_own(struct ftrace_cpu *cpu, struct item *item)
     return item->payload;
 }
 
-/* Of the items from FIRST on, which are events of a page that is damaged at AT: leaves out the first whose time is not between
- * the begin of that page and that of the next, and those after it. Returns where the damage begins. */
+/* Checks the items from FIRST on, which are events of a page that is damaged at AT. Drops the first item whose time is
+ * not between the begin of this page and the begin of the next page, and all items after it. Returns where the damage
+ * begins. */
 static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned first,
                                            const uint8_t *at)
 {
@@ -478,8 +479,8 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         walk_records(cpu, layout);
 }
 
-/* How many of N pages begin before TIME: all earlier ones end before it. 0 also where one that was looked at is damaged or
- * out of the order of time, so that no other can be trusted. */
+/* The number of the N pages that begin before TIME; all earlier pages end before it. Also 0 if an examined page is
+ * damaged or out of order, so that no other page can be trusted. */
 static uint64_t count_before(const struct ftrace_cpu *cpu, uint64_t n, int64_t time)
 {
     uint64_t low = 0, high = n;

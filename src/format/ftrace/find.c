@@ -158,7 +158,7 @@ static int find_raws(const char *directory, struct ftrace_files *files)
     return 0;
 }
 
-/* The tree next to the pages, of which none is needed with TREE. */
+/* Finds the tree next to the pages, which is not needed if TREE is given. */
 static int find_own_tree(const char *path, const char *tree, struct ftrace_files *files)
 {
     int r = find_tree(path, &files->tree);

@@ -142,7 +142,7 @@ static int raw_open(const struct ftrace_raw *file, const struct ftrace_layout *l
         return error_set(error, -ENOMEM, file->path, "out of memory");
     capacity = MAX(capacity, (size_t)layout->size);
     r = open_file(file, capacity, cache, &raw->input, error);
-    /* Of a file whose beginning was released, what begins with a zero is a page, too. */
+    /* If the beginning of the file was released, data that begins with a zero is a page too. */
     if (r >= 0 && file->found && input_offset(&raw->input) % layout->size != 0) {
         uint64_t begin = input_offset(&raw->input);
 

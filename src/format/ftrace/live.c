@@ -21,7 +21,7 @@ struct live_page {
     uint8_t bytes[];
 };
 
-/* One CPU: pages that wait, the one that is lent, and the items of that which were not looked at yet. */
+/* One CPU: its waiting pages, the current page, and the unread items of that page. */
 struct live_cpu {
     struct page_feed feed;
     struct ftrace_live *live;

@@ -177,8 +177,8 @@ void ftrace_page_make_loss(const struct ftrace_layout *layout, uint64_t time, ui
         store_uint(page + layout->data, layout->long_size, lost, layout->swap);
 }
 
-/* Of a page that is looked for: how much later it may be (an hour and a quarter, in nanoseconds), and
- * how many of its records are looked at. */
+/* Limits for a searched page: how much later it may be (an hour and a quarter, in nanoseconds), and how many of its
+ * records are examined. */
 #define LATER_MAX (UINT64_C(1) << 42)
 #define RECORDS_LOOKED_AT 32
 

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/macro.h"
 
-/* Pages of a CPU that are scanned before those of the others; then more. */
+/* Pages of a CPU that are scanned before the pages of other CPUs; then more. */
 #define FIRST_ROUND 16
 #define ROUND_GROWTH 4
 /* Threads of one CPU whose names are kept. */

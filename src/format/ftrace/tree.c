@@ -32,7 +32,7 @@ struct tree {
     char *path;
     char *kallsyms;
     const struct tree_events *events; /* NULL: no format was asked for yet */
-    struct tree_events *own_events;   /* NULL: they are those of `cache` */
+    struct tree_events *own_events;   /* NULL: the events are in `cache` */
     struct reopen_cache *cache;
     char *text; /* of the format lent last */
     char *format_path;

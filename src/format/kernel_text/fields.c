@@ -197,8 +197,8 @@ static bool read_number(const char *p, size_t len, unsigned base, bool has_sign,
     return true;
 }
 
-/* "S", "D|W", "R+": bits of the kernel since 4.14, of which those that older ones have are the same but for dead tasks. trace-cmd has
- * LETTERS of its own for the same bits. */
+/* Reads "S", "D|W", "R+" as bits of the kernel since 4.14. The bits of older kernels are the same except for dead
+ * tasks. trace-cmd has its own LETTERS for the same bits. */
 static bool read_state(const char *letters, const char *p, size_t len, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -241,7 +241,7 @@ static bool read_device(const char *p, size_t len, uint64_t *ret)
     return true;
 }
 
-/* The option `fields` prints a number twice, "0x10 (16)", or once, "(16)": leaves the one that is read by TYPE. */
+/* The option `fields` prints a number twice, "0x10 (16)", or once, "(16)". Selects the number for TYPE. */
 static void choose_number(char type, const char **p, size_t *len)
 {
     const char *open = *len > 2 && (*p)[*len - 1] == ')' ? memrchr(*p, '(', *len) : NULL;

@@ -104,7 +104,7 @@ static bool is_of_several_files(const char *text, size_t len)
     return cpus > text && !memchr(text, ' ', (size_t)(cpus - text));
 }
 
-/* An event of which fields.h has the fields, "sched:sched_switch:", stands in the line. */
+/* True if the line names an event whose fields are known to fields.h: "sched:sched_switch:". */
 static bool names_known_event(const char *text, size_t len)
 {
     const char *end = text + len;

@@ -17,7 +17,7 @@
 
 #define RUN_MAX 512
 #define PAYLOADS_SIZE ((size_t)512 * 1024)
-#define CLASSES_MAX 4096u /* by name; those of a damaged text beyond are one */
+#define CLASSES_MAX 4096u /* by name; further names of a damaged text share one class */
 #define COMMS_MAX 65536u
 #define TASKS_MAX 65536u
 #define PROBE_LINES 64u
@@ -127,7 +127,7 @@ static bool is_passed_over(const char *text, size_t len)
            kernel_form_is_no_event(text, len);
 }
 
-/* Of a page in HTML: its traces are text in elements of their own. False: the line is none of a trace. */
+/* For an HTML page, whose traces are text in elements of their own. Returns false if the line is not in a trace. */
 static bool is_in_trace(bool *in_trace, const char *text, size_t len)
 {
     const char *script = memmem(text, len, "class=\"trace-data\"", 18);
@@ -282,7 +282,7 @@ static int add_class(struct kernel_text *text, const struct kernel_line *line,
     return r;
 }
 
-/* The class of events of LINE that have SHAPE. -E2BIG: there is no room for the names of the fields. */
+/* The class of events of LINE that have SHAPE. -E2BIG: no room for the names of the fields. */
 static int get_class(struct kernel_text *text, const struct kernel_line *line,
                      const struct shape *shape, struct text_class **ret)
 {
@@ -526,7 +526,7 @@ static bool read_head(const char *p, size_t len, struct text_head *ret)
     return true;
 }
 
-/* Whether LINE is the first of its CPU, of which events of before may be missing. */
+/* True if LINE is the first line of its CPU, before which events may be missing. */
 static bool is_first_of_cpu(struct kernel_text *text, const struct kernel_line *line)
 {
     bool is_first;
@@ -563,8 +563,8 @@ static int read_graph(struct kernel_text *text, const struct kernel_line *event,
     return put_event(text, &line, item);
 }
 
-/* When a loss of CPU ends, of which a line tells that is followed by the N bytes at P: with the event of the next line.
- * -EAGAIN: that is not whole yet. */
+/* Finds when a loss of CPU ends: at the event of the next line. The line that reports the loss is followed by the N
+ * bytes at P. -EAGAIN: the next line is incomplete. */
 static int find_loss_end(const struct kernel_text *text, const uint8_t *p, size_t n, int32_t cpu,
                          int64_t *ret)
 {
@@ -657,7 +657,7 @@ static int end_too_long(struct kernel_text *text, struct item *item)
     return 1;
 }
 
-/* The next bytes of such a line. As step(). */
+/* Skips the next bytes of a line that is too long. Returns as step(). */
 static int skip_too_long(struct kernel_text *text, struct item *item)
 {
     const uint8_t *p = input_at(&text->in);
@@ -697,7 +697,8 @@ static int step(struct kernel_text *text, struct item *item)
     return 0;
 }
 
-/* Marks those of the N items of the run after which a loss of their CPU follows, as far as the text is here. */
+/* Marks the items of the run of N items that are followed by a loss of their CPU, as far as the text is in the
+ * buffer. */
 static void look_ahead(struct kernel_text *text, unsigned n)
 {
     const uint8_t *p = input_at(&text->in);
@@ -870,7 +871,7 @@ static const struct source_ops text_ops = {
     .progress = text_progress,
 };
 
-/* Finds out what kind of text it is, by the first event in the buffer, of which nothing is taken. */
+/* Determines the kind of the text by the first event in the buffer, and consumes nothing. */
 static void look_for_kind(struct kernel_text *text)
 {
     const uint8_t *p = input_at(&text->in);

@@ -242,7 +242,7 @@ static bool read_cut_task(const char *text, size_t len, struct kernel_line *line
     return true;
 }
 
-/* perf's modifiers of an event, "cycles:u", are no name. */
+/* True for perf's modifiers of an event ("cycles:u"), which do not belong to the name. */
 static bool is_modifier(const char *p, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -416,8 +416,9 @@ static bool read_after_cpu(struct rest rest, struct kernel_line *line)
             read_function(&rest, line) || read_unknown(&rest, line));
 }
 
-/* A line with REST after its CPU, or from its time on. Before it stands the task, of LEN bytes, of which perf may leave out the name, the
- * number or both: it then has to say "GROUP:NAME", as other programs print such lines too. */
+/* Parses a line with REST after its CPU, or from its time on. Before REST is the task, LEN bytes. perf may leave out
+ * the task's name, number or both; then the line must have "GROUP:NAME", because other programs print such lines
+ * too. */
 static bool read_parts(const char *text, size_t len, struct rest rest, struct kernel_line *line)
 {
     bool is_task = read_task(text, len, line);

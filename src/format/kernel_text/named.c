@@ -93,7 +93,7 @@ static struct kernel_named_field *add(struct kernel_named *named, const char *na
 
 /* ---- "NAME: VALUE, NAME: VALUE" ---- */
 
-/* Where the value at P ends, of which what follows the number may be a text in quotes: before ", ". */
+/* Finds the end of the value at P, before ", ". A text in quotes may follow the number. */
 static const char *find_value_end(const char *p, const char *end)
 {
     bool is_quoted = false;

@@ -104,7 +104,7 @@ static int read_event_update(struct perf_data *perf, const struct perf_record *r
     return attr->name ? 0 : -ENOMEM;
 }
 
-/* On which CPU each event counts, and of which thread; -1: of all. */
+/* Reads on which CPU each event counts, and for which thread; -1: all. */
 static int read_id_index(struct perf_data *perf, const struct perf_record *record)
 {
     for (size_t at = 8; record->size >= at + 32; at += 32) {
@@ -176,7 +176,7 @@ int perf_header_record(struct perf_data *perf, const struct perf_record *record,
 
 /* ---- The header of a file ---- */
 
-/* The file ends before WHAT, which its header names at OFFSET. */
+/* Reports that the file ends before WHAT, which its header places at OFFSET. */
 static int file_ends(struct perf_data *perf, uint64_t offset, const char *what, struct error *error)
 {
     perf->is_cut = true;

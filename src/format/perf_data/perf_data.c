@@ -368,7 +368,7 @@ static void free_formats(struct kernel_formats *formats)
     free(formats);
 }
 
-/* Events of a kernel of which nothing is known. -ENOMEM. */
+/* Creates the events of an unknown kernel. -ENOMEM. */
 static int make_events(struct perf_data *perf)
 {
     const struct kernel_facts facts = {
@@ -384,7 +384,7 @@ static int make_events(struct perf_data *perf)
 
 static struct clock find_clock(const struct perf_data *perf)
 {
-    /* Named as those of ftrace are. */
+    /* The names are the same as for ftrace's clocks. */
     static const struct {
         int32_t id;
         const char *name;
@@ -485,7 +485,7 @@ static int make_origins(struct perf_data *perf)
         perf->guest = make_origin(perf, LAYER_GUEST);
         if (!perf->guest)
             return -ENOMEM;
-        perf->guest->kernel.origin.kernel = NULL; /* the formats are those of the host's */
+        perf->guest->kernel.origin.kernel = NULL; /* the formats are of the host's kernel */
         return 0;
     }
     perf->guest = in == COUNTS_IN_GUESTS ? perf->origin : NULL;

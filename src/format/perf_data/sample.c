@@ -290,8 +290,8 @@ static _cold_ int put_left_out(struct perf_data *perf, int64_t time)
     return r;
 }
 
-/* The file ends inside a record: CPUs of which it has none may have had records after that, of times that were not over yet when all
- * before was written. */
+/* The file ends inside a record. CPUs without a record may have had records after that, at times that were not complete
+ * when the earlier data was written. */
 static _cold_ int put_unseen(struct perf_data *perf)
 {
     int64_t since = perf->limit != TIME_UNKNOWN ? perf->limit : perf->first_time;
@@ -329,7 +329,7 @@ static void note_no_end(struct perf_data *perf)
     perf->origin->kernel.origin.lost_uncounted = true;
 }
 
-/* Marks the last events of CPUs that end before others. Of what was lent before, it is not known any more. */
+/* Marks the last events of CPUs that end before others. Events that were already returned cannot be marked any more. */
 static void note_ends(struct perf_data *perf, int64_t end)
 {
     if (origin_is_recorded_to_end(&perf->origin->kernel.origin))
@@ -621,7 +621,7 @@ static int keep_skipped(struct perf_data *perf, const struct perf_record *record
  * thread. */
 #define OTHER_THREAD_NS (3600 * (int64_t)1000000000)
 
-/* Whether TIME of a sample is further than FAR, ns, from LAST, that of its CPU; no, if one of them is not known. */
+/* True if TIME of a sample is further than FAR ns from LAST, the last time of its CPU. False if a time is unknown. */
 static bool is_far(int64_t last, int64_t time, int64_t far)
 {
     int64_t step = ticks_between(last, time);

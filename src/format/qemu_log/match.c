@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Text back to values, by backtracking over a short list of steps.
- *
- * Why it does not explode on hostile text: a step that matches a string without width or precision
- * can end anywhere, so when the steps from there on fit at no place, no longer choice of an earlier
- * string helps either. Reaching such a step therefore drops all choices before it, and each string
- * is searched for once. What remains are numbers that run into each other ("%x%x"), which a budget
- * of steps bounds. */
+/* Converts text back to values, by backtracking over a short list of steps. Hostile text cannot make this explode: a
+ * step that matches a string without width or precision can end anywhere, so if the following steps match nowhere, no
+ * longer choice of an earlier string helps either. So at such a step, all earlier choices are dropped, and each string
+ * is searched for once. What remains are adjacent numbers ("%x%x"), which a budget of steps limits. */
 #include "format/qemu_log/steps.h"
 
 #include <string.h>

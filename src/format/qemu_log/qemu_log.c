@@ -22,7 +22,7 @@ struct qemu_log {
     struct input in;
     struct log_names names;
     struct log_matcher *matcher;
-    const struct event_class *log_class; /* of lines that are no events */
+    const struct event_class *log_class; /* for lines that are not events */
     struct log_head_memory memory;
     enum log_prefix prefix; /* of the first event */
     bool timed;
@@ -412,8 +412,8 @@ static int probe(const struct qemu_log *log, uint64_t offset, uint64_t *ret_at, 
     return -ENODATA;
 }
 
-/* Goes on shortly before the first line that is not older than `seek_time`, by halves. Where no lines with times are found,
- * reading goes on from the last one that was. */
+/* Continues shortly before the first line that is not earlier than `seek_time`, found by bisection. If no lines with
+ * times are found, reading continues after the last line that was read. */
 static void seek(struct qemu_log *log)
 {
     uint64_t low = input_offset(&log->in), high = log->in.size;

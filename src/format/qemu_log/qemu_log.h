@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The text of QEMU's log backend ("-trace" and "-d trace:" of stock QEMU), as events with values.
+/* Reads the text of QEMU's log backend ("-trace" and "-d trace:" of stock QEMU) as events with values.
  *
  * The bytes that the code from QEMU's scripts/tracetool/backend/log.py writes:
  *
  *     PID@SEC.USEC:NAME TEXT\n           -msg timestamp=on; USEC has six digits; PID is a thread's
  *     NAME TEXT\n                        without
- *     YYYY-MM-DDTHH:MM:SS.USECZ NAME TEXT\n   -msg timestamp=on, newer; the fraction is missing
- *                                        where it is zero. Before NAME may stand "[GUEST] ",
- *                                        "PROGRAM: " and "(TID:THREAD): "
+ *     YYYY-MM-DDTHH:MM:SS.USECZ NAME TEXT\n   -msg timestamp=on, newer; without the fraction if it is zero. NAME may
+ *                                        have the prefixes "[GUEST] ", "PROGRAM: " and "(TID:THREAD): "
  *
- * TEXT is the event's format with its arguments put in. It may hold newlines. The same file holds all
- * other text that QEMU logs ("-d guest_errors", "in_asm"), anywhere between two events.
+ * TEXT is the event's format with its arguments. It may contain newlines. The same file has all other text that QEMU
+ * logs ("-d guest_errors", "in_asm"), anywhere between two events.
  *
- *  L1  A line begins an event when it has the first prefix and a name, or when its first word after
- *      any prefix is the name of a declared event.
- *  L2 An event's text is its line if a declaration's format matches the line. Otherwise, it is the line and as many
- *  following lines that begin no event as the format needs. A format that has a newline and ends with a string takes
- *  all of these lines, so text that QEMU logged right after such an event becomes part of its string. L3 Formatting the
- *  values again by the event's class gives exactly the text. If no declaration does this, the event has the class of
- *  its name with one string, `message`: the text. L4 Other lines are events of the class `log` with the line as
- *  `message`. L5 Times are of the clock "realtime", in ns with a resolution of 1 us. A line without a time has the time
- *  of the previous line, or of the first line with a time. If the first event has no time, the clock is "line" without
- *  a rate, and times are line numbers from 1. L6 Bytes of a line beyond QEMU_LOG_LINE_MAX are skipped, and reported as
- *  a loss of unknown size.
+ *  L1  A line begins an event if it has the first prefix and a name, or if its first word after any prefix is the name
+ *      of a declared event.
+ *  L2  An event's text is its line if a declaration's format matches the line. Otherwise, it is the line and as many
+ *      following lines that begin no event as the format needs. A format that has a newline and ends with a string
+ *      takes all of these lines, so text that QEMU logged right after such an event becomes part of its string.
+ *  L3  Formatting the values again by the event's class gives exactly the text. If no declaration does this, the event
+ *      has the class of its name with one string, `message`: the text.
+ *  L4  Other lines are events of the class `log` with the line as `message`.
+ *  L5  Times are of the clock "realtime", in ns with a resolution of 1 us. A line without a time has the time of the
+ *      previous line, or of the first line with a time. If the first event has no time, the clock is "line" without a
+ *      rate, and times are line numbers from 1.
+ *  L6  Bytes of a line beyond QEMU_LOG_LINE_MAX are skipped, and reported as a loss of unknown size.
  *
  * A log is never malformed: only reading can fail. */
 

@@ -21,7 +21,7 @@ static char *clean_name(struct arena *arena, const char *name, size_t len)
     return copy;
 }
 
-/* A class for an event of which only the words are known. */
+/* Creates a class for an event whose fields are unknown: raw words. */
 static int add_undeclared(struct simpletrace_ids *ids, const struct named *named, uint64_t id,
                           struct event_class **ret)
 {

@@ -329,8 +329,7 @@ static void put_skipped(struct simpletrace *s, struct item *item)
 
 /* ---- losses that follow ---- */
 
-/* Whether the record after those that are taken is a note of events that were dropped after TIME. Of a pipe, only what is in the
- * buffer is known. */
+/* True if the next record reports events that were dropped after TIME. In a pipe, only the buffer is examined. */
 static bool drops_follow(struct simpletrace *s, int64_t time)
 {
     const size_t front = s->version == 4 ? TYPE_SIZE : 0, size = front + 2 * sizeof(uint64_t);
@@ -389,7 +388,7 @@ static int too_long(struct simpletrace *s)
                             "a record is longer than the buffer of %zu bytes", s->in.capacity));
 }
 
-/* Goes on where all events before are older than `seek_time`, as far as such a place can be found. */
+/* Continues where all earlier events are before `seek_time`, if such a place can be found. */
 static int seek(struct simpletrace *s)
 {
     uint64_t here = input_offset(&s->in), there;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Each time that a recording begins, the kernel's counts begin at 0. What the recorder takes out of the buffer is counted in "read
- * events", and so is what anybody else takes out of it. trace-cmd copies the counts when it has told its processes to end: what
- * "entries" says was in the buffer then, these have read while the counts were copied, or after that. So the events of the file are no
- * fewer than "read events" says, and more by "entries" at most.
+/* The kernel's counts begin at 0 when a recording begins. Events that the recorder or any other process reads from the
+ * buffer are counted in "read events". trace-cmd copies the counts after it has told its processes to end. Events that
+ * "entries" then counts in the buffer were read by these processes while the counts were copied, or later. So the file
+ * has at least "read events" events, and at most "entries" more.
  *
  * Source: trace-cmd.dat.v7(5); recordings of trace-cmd 3.1.6, also while others read the same buffer, and with -m. */
 #include "format/trace_dat/cpustat.h"

@@ -3,8 +3,8 @@
 
 #include "base/macro.h"
 
-/* Chunks are of ten pages. Of what one claims to unpack to, so much is taken at first, and more only
- * when it does unpack to more. */
+/* Chunks have ten pages. The memory for a chunk begins with this size, and grows only if the chunk really unpacks to
+ * more. */
 #define CHUNK_ROOM ((size_t)64 * 1024)
 /* Bytes of chunks of all CPUs in memory at once: real ones of 8192 CPUs are 320 MB. A small file may have many that unpack
  * to much. */

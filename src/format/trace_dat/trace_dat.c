@@ -30,12 +30,12 @@ struct opening {
     struct source **sources;
     unsigned n_sources, n_max;
     unsigned n_empty;           /* CPUs without pages, which may get a source */
-    const struct cpu_set *lost; /* of which data are missing; NULL: none */
+    const struct cpu_set *lost; /* CPUs with missing data; NULL: none */
     bool may_be_cut;
     struct cpu_set *lacking; /* found to lack events; NULL: not looked for */
 };
 
-/* The layer of the buffer NUMBER, as the file says, or as it was given; and what is not known of it. */
+/* Sets the layer of buffer NUMBER as stated by the file or by the caller, and what is unknown of the buffer. */
 static void set_layer(const struct opening *o, unsigned number, struct origin *origin)
 {
     const char *p = o->file->layers;
@@ -51,7 +51,7 @@ static void set_layer(const struct opening *o, unsigned number, struct origin *o
         (void)origin_set_flag(origin, word, strlen(word));
 }
 
-/* What CPU of BUFFER lacks, which its pages are read for: once for all openings of the file. */
+/* Finds the events that CPU of BUFFER lacks by reading its pages, once for all openings of the file. */
 static int compare_once(struct opening *o, const struct dat_buffer *buffer,
                         const struct dat_cpu *cpu, const struct ftrace_layout *layout,
                         struct dat_lack *ret)
@@ -100,7 +100,7 @@ static int find_lack(struct opening *o, const struct dat_buffer *buffer, const s
     return 0;
 }
 
-/* One without pages is one that lost them. */
+/* Opens a CPU. A CPU without pages has lost them. */
 static int open_cpu(struct opening *o, const struct dat_buffer *buffer, const struct dat_cpu *cpu,
                     uint32_t page_size, const struct dat_lack *lack,
                     struct ftrace_instance *instance)

@@ -32,7 +32,7 @@ static void section_done(struct section *section)
         input_done(&section->own);
 }
 
-/* For a section of which nothing is asked later: its bytes need not live as long as the file. */
+/* Forgets a section that is not used later: its bytes need not live as long as the file. */
 static void section_forget(struct section *section)
 {
     struct dat_file *file = section->reader.file;
@@ -189,7 +189,7 @@ static int read_all_options(struct dat_reader *r, uint64_t offset)
     return 0;
 }
 
-/* A text of which the section says the length, in WIDTH bytes. */
+/* Reads a text whose length, of WIDTH bytes, is in the section. */
 static int read_text(struct dat_reader *r, unsigned width, struct dat_text *ret)
 {
     uint64_t size = 0;

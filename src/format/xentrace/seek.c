@@ -71,7 +71,7 @@ static int look_through(const struct search *s, uint64_t offset, uint32_t size, 
     return 0;
 }
 
-/* The time of the first record with one from CURSOR on. 1; 0: there is no window; negative: an error or -ENODATA. */
+/* Finds the first record with a time from CURSOR on. Returns 1; 0: no window; negative: an error or -ENODATA. */
 static int find_time(const struct search *s, struct xentrace_cursor cursor, int64_t *ret_time)
 {
     for (unsigned i = 0; i < TIMELESS_MAX; i++) {

@@ -49,7 +49,7 @@ static const uint8_t *peek(const struct xentrace_windows *w, struct xentrace_wal
     return walk->buf + (offset - walk->buf_offset);
 }
 
-/* Follows records from AT up to one that cannot be: a window's head, damage, or the end. */
+/* Follows records from AT up to an impossible one: a window's head, damage, or the end. */
 static int follow_records(const struct xentrace_windows *w, struct xentrace_walk *walk, uint64_t at,
                           uint64_t *ret_end, struct error *error)
 {
@@ -217,7 +217,7 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
                 window.cut = window.cut && end + XENTRACE_RECORD_MAX > w->end;
                 if (!window.cut)
                     size = end - window.offset;
-                if (size == 0) /* the head is all there is, and is no head */
+                if (size == 0) /* only an incomplete head */
                     skipped += XENTRACE_WINDOW_HEADER_SIZE;
             }
         }

@@ -343,8 +343,8 @@ static inline int put_event(struct cpu_source *s, struct item *item,
     return 0;
 }
 
-/* Makes the items of what is in the buffer, from item N on. Returns their number. *RET_STOP: the
- * record at s->next is no record (and why). */
+/* Converts the records in the buffer to items, from item N on. Returns the number of items. *RET_STOP: set if the data
+ * at s->next is not a record; says why. */
 _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char **ret_stop)
 {
     struct xentrace *x = s->x;
@@ -606,7 +606,7 @@ static const struct source_ops cpu_ops = {
     .seek = cpu_seek,
 };
 
-/* Of a file without any window it is not known since when a CPU is missing. */
+/* In a file without any window, it is unknown since when a CPU is missing. */
 static bool is_missing(const struct xentrace *x, unsigned cpu)
 {
     return x->options.recorded && x->windows.n_windows > 0 && !x->windows.cpu_present[cpu] &&

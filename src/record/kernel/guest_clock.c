@@ -84,8 +84,9 @@ static bool agrees(const struct guest_pair *pair, const struct guest_pair *befor
     return !wide_is_less(wide_add(error, wide_of(READ_ERROR_NS)), wrong);
 }
 
-/* Makes the pair of KVM's values now. 1: *RET_PAIR is valid. 0: it is not: the virtual machine has ended, or its counter was
- * set, and WHAT says so. -EBADMSG: there are no values that hold for all vCPUs; if that is new, WHAT says so. */
+/* Makes the pair from KVM's values now. Returns 1: *RET_PAIR is valid; 0: it is not, because the virtual machine has
+ * ended, or its counter was set, and WHAT says so; -EBADMSG: no values are valid for all vCPUs, and if that is new,
+ * WHAT says so. */
 static int make_pair(struct guest *guest, struct guest_pair *ret_pair, char *what, size_t size)
 {
     struct guest_clock *clock = &guest->clock;
@@ -116,7 +117,7 @@ static int make_pair(struct guest *guest, struct guest_pair *ret_pair, char *wha
     return 0;
 }
 
-/* Keeps PAIR, of an exchange, and before it the one that KVM's values were to replace. */
+/* Keeps PAIR of an exchange, after the pair that KVM's values were to replace. */
 static int keep_exchange(struct guest *guest, const struct guest_pair *pair,
                          int (*keep)(struct guest *guest, const struct guest_pair *pair))
 {
@@ -140,7 +141,7 @@ int guest_clock_pair(struct guest *guest, const struct guest_pair *pair,
     r = clock->kvm ? make_pair(guest, &after, what, size) : -ENOENT;
     if (r == 0)
         return 0;
-    /* Of the exchanges in a second one is given: it may be older than the values, which it then says nothing of. */
+    /* Only one exchange per second is passed in. It may be older than KVM's values, and then says nothing about them. */
     if (r > 0 && !clock->before_kept && pair->host_ns < clock->before.host_ns) {
         clock->early = *pair;
         clock->has_early = true;

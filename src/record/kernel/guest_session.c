@@ -10,8 +10,8 @@
 #define KEEPALIVE_TIMEOUT (10 * NSEC_PER_SEC)
 /* An agent that does not answer a ping for so long may have been killed. */
 #define SILENCE NSEC_PER_SEC
-/* Of an agent that has closed its port, what it sent before is still on its way. So long without anything, it has come; but
- * another agent may have opened the port, and send what is no answer. */
+/* If an agent has closed its port, data that it sent before is still on its way. After this time without data,
+ * everything has come; but another agent may have opened the port, and send data that is not an answer. */
 #define CLOSED_SILENCE (NSEC_PER_SEC / 4)
 #define CLOSED_MAX NSEC_PER_SEC
 #define BYE_MAX (2 * NSEC_PER_SEC)

@@ -8,7 +8,7 @@
 #define PING_LOST (2 * NSEC_PER_SEC)
 /* A ping shows what was read before the last one: twice this is less than the agent's SPLICE_UNREAD_MAX. */
 #define PING_SPLICED (UINT64_C(3) << 20)
-/* Of the exchanges in so much time the fastest is kept. */
+/* In each of these periods, the fastest exchange is kept. */
 #define PAIR_EVERY NSEC_PER_SEC
 #define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY or PROTO_WANT_HOLD */
 /* The first ones give the rate, which the guest's kernel may have measured wrongly, by any factor; it may end soon. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A guest whose state goes back to an earlier one while it is recorded, as by QEMU's loadvm: its clock, its kernel's buffers
- * and its agent with the numbers of its pages are those of then. Nothing of the protocol says so, as the connection stays.
- * It shows by a clock that goes back, or by pages with numbers that came before without RESUME.
+/* Handles a guest whose state goes back to an earlier state during the recording, for example by QEMU's loadvm. Its
+ * clock, its kernel's buffers, its agent and the agent's page numbers then have their earlier state. The protocol does
+ * not report this, because the connection stays. It is detected by a clock that goes back, or by pages whose numbers
+ * have come before without RESUME.
  *
- * What follows is another history of the guest, so the sink begins another trace. RESUME without CPUs makes the agent go on
- * if it has this session, whatever it has sent. If it has another one, or none, a session is set up again. */
+ * From then on, the guest has another history, so the sink begins another trace. RESUME without CPUs makes the agent
+ * continue if it has this session, whatever it has sent. If it has another session or none, a session is set up
+ * again. */
 #include <string.h>
 
 #include "record/kernel/guest_session_send.h"

@@ -16,7 +16,7 @@
 #include "record/kernel/guest_channel.h"
 #include "timeline/clock_map.h"
 
-/* How long an event waits for those of other CPUs: the agent reads pages from the kernel at least every 100 ms. */
+/* How long an event waits for events of other CPUs: the agent reads pages from the kernel at least every 100 ms. */
 #define DELAY (250 * NSEC_PER_MSEC)
 #define RATE_TIMEOUT (2 * NSEC_PER_SEC)
 /* Bytes of pages that are held of all kernels. With more, events are printed before more is read. */

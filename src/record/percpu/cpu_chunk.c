@@ -52,7 +52,7 @@ bool chunk_has(const uint8_t *records, size_t size, uint64_t n)
     return n == 0;
 }
 
-/* A record without a time, with the one that it is owed. */
+/* Writes a record without a time, together with the time that it needs. */
 static size_t put_with_time(uint8_t *out, uint32_t header, const uint8_t *record, size_t len,
                             uint64_t time)
 {

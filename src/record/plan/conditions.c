@@ -10,7 +10,8 @@
 #include "record/trigger_limits.h"
 #include "schema/trace_events/qemu_class.h"
 
-/* --snapshots-size, where it is not given; and at least so many of what --flight keeps. */
+/* Default of --snapshots-size: SIZE_DEFAULT, or SIZE_DEFAULT_FLIGHTS times the size limit of --flight if that is
+ * more. */
 #define SIZE_DEFAULT ((uint64_t)4 << 30)
 #define SIZE_DEFAULT_FLIGHTS 2u
 

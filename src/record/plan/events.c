@@ -19,8 +19,8 @@ int plan_events_add(struct plan_event_list *list, const char *pattern)
     return add(list, pattern, "");
 }
 
-/* Of no layer: events of the process; else of Xen or per-CPU buffers; else of all kernels that are recorded. WORD: as it
- * was given. */
+/* Adds events without a layer: of the process; otherwise of Xen or per-CPU buffers; otherwise of all recorded kernels.
+ * WORD: as given. */
 static int add_unnamed(struct record_plan *plan, const struct event_pattern *pattern,
                        const char *word, struct error *error)
 {

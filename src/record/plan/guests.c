@@ -97,7 +97,7 @@ enum guest_endpoint_kind plan_guest_kind(const char *place, const char **ret_pla
     return ENDPOINT_PORT;
 }
 
-/* That the name of CONFIG is no other one's. */
+/* Checks that the name of CONFIG is unique. */
 static int check_name(const struct record_plan *plan, const struct guest_list *guests,
                       const char *name, const char *place, struct error *error)
 {

@@ -4,7 +4,7 @@
 #include "base/suggest.h"
 #include "record/plan/conditions.h"
 
-/* That QEMU, which is PROGRAM, has each of the events. What switches off is taken as it is. */
+/* Checks that the QEMU PROGRAM has each of the events. Patterns that switch off are not checked. */
 static int check_events(const struct qemu_probe *probe, const char *program,
                         const struct strings *events, struct error *error)
 {
@@ -28,7 +28,7 @@ static int check_events(const struct qemu_probe *probe, const char *program,
     return 0;
 }
 
-/* Adds to RET those of N PATTERNS that this QEMU has events for. */
+/* Adds those of the N PATTERNS to RET that match events of this QEMU. */
 static int add_existing(const struct qemu_probe *probe, const char *const *patterns, size_t n,
                         struct strings *ret)
 {
@@ -40,8 +40,8 @@ static int add_existing(const struct qemu_probe *probe, const char *const *patte
     return r;
 }
 
-/* Those that were chosen, and what --for needs; without either, what is usual. Of the latter two, what is
- * there. */
+/* Selects the chosen events and the events for --for; without either, the default events. Of the latter two, only
+ * existing events. */
 static int choose_events(const struct record_plan *plan, const struct qemu_probe *probe,
                          const char *program, struct strings *ret, struct error *error)
 {

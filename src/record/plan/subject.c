@@ -78,8 +78,8 @@ static int use_domain(struct record_subject *subject)
     return use_running(subject);
 }
 
-/* The connection, which shows the process, is the one that is used: each that is closed unused takes the place of a client
- * that waits, until the monitor comes to it. */
+/* The connection that shows the process is also used later, because each connection that is closed unused takes the
+ * place of a waiting client until the monitor handles it. */
 static int connect_monitor(const char *socket, struct qmp **ret, pid_t *ret_pid,
                            struct error *error)
 {
@@ -226,8 +226,8 @@ static int has_free_rings(const char *path, void *userdata)
     return has;
 }
 
-/* Whether the operand is the process of a QEMU, and not one that links libstrata and was started to be recorded
- * as a program is. */
+/* True if the operand is the process of a QEMU, and not a process that links libstrata and was started to be recorded
+ * like a program. */
 static bool is_machine(const char *operand)
 {
     pid_t pid = proc_number(operand);

@@ -25,7 +25,8 @@ static struct qemu_recorder *self_of(struct qmp_thread *thread)
 
 /* ---- QMP commands, in a thread: until it has ended, it owns what it uses ---- */
 
-/* What a recorder that was killed has left, so that this one finds QEMU as it was. What is still there goes at the end. */
+/* Restores what a killed recorder has left, so that this recorder finds QEMU in its original state. What is left then
+ * is removed at the end. */
 static int undo_left(struct qemu_recorder *self, struct qmp *qmp, struct error *error)
 {
     const char *runtime = recording_settings(self->recorder.recording)->runtime;
@@ -41,7 +42,7 @@ static int undo_left(struct qemu_recorder *self, struct qmp *qmp, struct error *
     self->changes.chardev = self->left.chardev;
     self->changes.serial = self->left.serial;
     self->changes.port = self->left.port;
-    /* What QEMU, or its guest, refuses is no reason not to record it. */
+    /* A refusal by QEMU or its guest is not a reason not to record it. */
     if (r >= 0 || r == -EREMOTE || r == -EBUSY)
         return 0;
     *error = self->left_error;

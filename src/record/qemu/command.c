@@ -11,7 +11,7 @@
 #include "base/input.h"
 #include "record/qemu/probe.h"
 
-/* What is longer than that is no script that starts a machine. */
+/* A longer file is not a script that starts a machine. */
 #define SCRIPT_MAX ((size_t)1 << 20)
 
 static const char *name_of(const char *program)
@@ -78,7 +78,7 @@ static bool runs_elsewhere(const char *word)
     return is_among(word, names, ARRAY_SIZE(names));
 }
 
-/* *RET_PROGRAM stays as it is if WORD is no program. */
+/* *RET_PROGRAM is unchanged if WORD is not a program. */
 static int find_program(const char *word, const char *path, char **ret_program, struct error *error)
 {
     _cleanup_free_ char *program = NULL;

@@ -223,8 +223,7 @@ static bool take_head(struct qemu_log_input *log, const char *p, const char *nex
     return true;
 }
 
-/* What is no event belongs where QEMU would have written it. A line may be cut anywhere by the end of the
- * buffer. */
+/* Lines that are not events go where QEMU would have written them. The end of the buffer may cut a line anywhere. */
 static void copy_rest(struct qemu_log_input *log, const char *p, const char *end)
 {
     while (p < end) {
@@ -357,7 +356,7 @@ int qemu_log_input_stamp(struct qemu_log_input *log, struct qemu_clock *clock, s
         log->stamp_error += tick.tv_nsec / 2;
     qemu_clock_widen(clock, log->stamp_error);
     log->empty_at = clock_ns(CLOCK_MONOTONIC);
-    /* Without times and names, a line that is no event cannot be recognized. */
+    /* Without times and names, a line that is not an event cannot be recognized. */
     if (log->copies_rest && log->copy >= 0 && log->n_names == 0) {
         close(log->copy);
         log->copy = -1;
@@ -447,7 +446,8 @@ static bool is_of_owner(struct qemu_log_input *log, int32_t id)
     return thread->is_own;
 }
 
-/* Keeps, of the lines P, N bytes, those of this process. A line without "PID@" goes with the line before it. Returns their bytes. */
+/* Keeps the lines of this process in the N bytes at P. A line without "PID@" belongs to the line before it. Returns the
+ * number of bytes kept. */
 static size_t keep_own(struct qemu_log_input *log, char *p, size_t n)
 {
     char *end = p + n, *to = p;

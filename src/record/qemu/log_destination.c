@@ -69,8 +69,8 @@ static int open_if_wanted(const struct log_descriptor *descriptor, void *userdat
     return wanted->fd >= 0;
 }
 
-/* A regular file that process PID has open for writing, now for reading: that of ST, or, where ST is NULL, one with NAME as its last
- * part, also if it was renamed to NAME.1 or deleted. -1: there is none. */
+/* Opens a regular file that process PID has open for writing, for reading: the file of ST or, if ST is NULL, a file
+ * whose last part is NAME, even if it was renamed to NAME.1 or deleted. -1: there is none. */
 static int open_again(pid_t pid, const struct stat *st, const char *name)
 {
     struct wanted wanted = {.st = st, .name = name, .fd = -1};

@@ -26,7 +26,8 @@
 /* Firmware that resets the machine does so within this time of the reset, or this time of QEMU's CPU time. */
 #define RESET_FIRMWARE_NS (2 * NSEC_PER_SEC)
 #define RESET_FIRMWARE_CPU_NS (NSEC_PER_SEC / 2)
-/* Events of one reset that the guest requested; of one that the firmware requested, after which it starts the machine. */
+/* Time in which several events belong to one reset: requested by the guest; requested by the firmware, after which it
+ * starts the machine. */
 #define RESET_REPEATED_NS (20 * NSEC_PER_MSEC)
 #define RESET_REPEATED_FIRMWARE_NS (100 * NSEC_PER_MSEC)
 /* What QEMU may need from the stop of its machine to its own end. */
@@ -177,8 +178,8 @@ void qemu_monitor_look(struct qemu_monitor *monitor)
     }
 }
 
-/* Whether its process is stopped by a signal ('T'), or held by a debugger ('t'): one that is only traced, as by strace, is often in
- * that state as well, but its CPU time advances. */
+/* True if its process is stopped by a signal ('T') or held by a debugger ('t'). A process that is only traced, for
+ * example by strace, is often in that state too, but its CPU time advances. */
 static bool is_halted_now(struct qemu_monitor *monitor, char state)
 {
     uint64_t cpu_time = 0, before = monitor->traced_cpu_time;
@@ -278,7 +279,7 @@ void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const 
     qemu_monitor_look(monitor);
 }
 
-/* A time of day in us, as CLOCK_MONOTONIC; 0, or one that cannot be: now. */
+/* Converts a time of day in us to CLOCK_MONOTONIC; 0, or an impossible time: now. */
 static uint64_t time_of_day(int64_t realtime_us)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME);

@@ -136,7 +136,7 @@ static int wait_for(const struct probing *probing, int fd, uint64_t until, struc
     return 0;
 }
 
-/* R: why there is no answer. */
+/* R: why QEMU has not answered. */
 static int no_answer(struct probing *probing, int r, struct error *error)
 {
     char said[256], end[64];
@@ -379,8 +379,8 @@ static int read_text(const char *path, char **ret)
     return 0;
 }
 
-/* Marks those of the N_EVENTS sorted EVENTS that no line of TEXT, "[disable] NAME(ARGUMENTS) FORMAT", declares. Returns their
- * number. */
+/* Marks the events of the N_EVENTS sorted EVENTS that no line of TEXT ("[disable] NAME(ARGUMENTS) FORMAT") declares.
+ * Returns their number. */
 static unsigned mark_undeclared(char *const *events, unsigned n_events, char *text,
                                 bool *undeclared)
 {
@@ -408,7 +408,7 @@ static unsigned mark_undeclared(char *const *events, unsigned n_events, char *te
     return n;
 }
 
-/* Takes the declarations in the file PATH, which PROBE's or, without any yet, those of another QEMU may be. */
+/* Tries the declarations in the file PATH, which may be PROBE's or, if there are none yet, of another QEMU. */
 static int try_declarations(struct qemu_probe *probe, const char *path)
 {
     _cleanup_free_ char *text = NULL;

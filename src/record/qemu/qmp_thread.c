@@ -15,7 +15,7 @@
 
 #define CONNECT_INTERVAL_NS (NSEC_PER_SEC / 10)
 
-/* Connects, where there is no connection yet: as long as the monitor has other clients, again and again. */
+/* Connects if there is no connection yet, again and again while the monitor serves other clients. */
 static int connect_monitor(struct qmp_thread *self)
 {
     const struct timespec interval = {.tv_nsec = CONNECT_INTERVAL_NS};

@@ -207,7 +207,7 @@ static void copy_simple(struct qemu_recorder *self)
     struct error error = {0};
     struct stat st;
 
-    /* What is no file takes what QEMU writes, and keeps nothing: /dev/null. */
+    /* Anything but a regular file (/dev/null) takes QEMU's output and keeps nothing. */
     if (!self->simple_copy || (stat(self->simple_copy, &st) == 0 && !S_ISREG(st.st_mode)))
         return;
     if (asprintf(&from, "%s/%s", recording_path(self->recorder.recording), VMM_SIMPLE) < 0) {

@@ -50,8 +50,8 @@ static int copy_declarations(struct qemu_recorder *self, struct error *error)
     return r;
 }
 
-/* The file that the user wants QEMU's log in, as QEMU opens it; "%d" is QEMU's number, which is not known yet.
- * -1: standard error, where it is for what is no event. */
+/* Opens the file to which the user wants QEMU's log, like QEMU. "%d" is QEMU's PID, which is unknown yet. -1: standard
+ * error, if that is for lines that are not events. */
 static int open_copy(const struct qemu_process *running, const struct qemu_arguments *arguments,
                      bool *ret_rest, int *ret_fd, struct error *error)
 {
@@ -143,7 +143,7 @@ static void make_place(struct qemu_recorder *self)
         recorder_problem(&self->recorder, "%s", error.what);
 }
 
-/* QEMU's log: a running one's own file, where it has one, or a FIFO that it is to log to. FILE is of -trace. */
+/* Opens QEMU's log: the own file of a running QEMU, if it has one, or a FIFO to which it will log. FILE: of -trace. */
 static int open_log(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                     const char *file, struct vmm_additions *additions, struct error *error)
 {

@@ -209,7 +209,8 @@ static void begin_stop(struct qemu_recorder *self, uint64_t now)
 
     self->is_stopping = true;
     self->monitor.ends = true;
-    /* One that was migrated does not answer here any more, nor one that was reset until its agent returns. */
+    /* A guest that has migrated does not answer here any more, and a guest that was reset does not answer until its
+     * agent returns. */
     self->stop_by =
         guest && guest->was_running && !self->monitor.is_migrated && !qemu_lost_agent(self)
             ? now + GUEST_TIMEOUT_NS
@@ -316,7 +317,7 @@ uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now)
 
 /* ---- What is to be known of it ---- */
 
-/* Of what nothing came, the trace has no source that could tell. */
+/* A part from which nothing came has no source in the trace that could state this. */
 static void note_silence(struct qemu_recorder *self)
 {
     const struct guest *guest =
@@ -408,7 +409,7 @@ static void note_pauses(struct qemu_recorder *self)
                          paused_since(self));
 }
 
-/* Of what is recorded, an event that the declarations lack: they are of another QEMU. */
+/* Notes a recorded event that the declarations lack because they are of another QEMU. */
 static void note_undeclared(struct qemu_recorder *self)
 {
     const struct qemu_probe *probe = self->settings.probe;

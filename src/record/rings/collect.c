@@ -70,8 +70,7 @@ static int check(const struct process *process, bool dead_too, struct error *err
 {
     int alive = process_is_alive(process, dead_too ? NULL : error);
 
-    /* In a recorder's own directory are processes that it started, and these it sees: one that it does not see is
-     * dead. */
+    /* A recorder's own directory has processes that it has started and can see. A process that it cannot see is dead. */
     if (alive < 0 && !(dead_too && alive == -EXDEV))
         return dead_too ? process_is_alive(process, error) : alive;
     if (alive == 0 && !dead_too)

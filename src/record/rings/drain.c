@@ -8,7 +8,7 @@
 
 #include "base/saturate.h"
 
-/* Of the rings of one process: more would take the address space from those of others. */
+/* Limit for the rings of one process: more would take the address space for the rings of others. */
 #define MAPPED_MAX (UINT64_C(1) << 40)
 /* A flight recorder's sub-buffer is copied. */
 #define SUBBUFFER_MAX (UINT64_C(1) << 30)

@@ -20,7 +20,7 @@ void no_rings_done(struct no_rings *report)
     *report = (struct no_rings){0};
 }
 
-/* Cuts the next line off *REST. NULL: there is no whole one. */
+/* Cuts the next line off *REST. NULL: no complete line. */
 static char *next_line(char **rest)
 {
     char *line = *rest;

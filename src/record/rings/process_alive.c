@@ -41,8 +41,8 @@ bool process_is_of_this_boot(const struct process *process)
     return true;
 }
 
-/* Whether a process that began at START, in clock ticks since the boot, can be one that could not read when it began
- * (without /proc, as after chroot()): it is no younger than its process file. */
+/* True if a process that began at START, in clock ticks since the boot, can be a process that could not read its start
+ * time (without /proc, for example after chroot()): it must not be younger than its process file. */
 static bool began_before(const struct process *process, uint64_t start)
 {
     uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
@@ -51,8 +51,9 @@ static bool began_before(const struct process *process, uint64_t start)
     return proc_start_ns(start) / NSEC_PER_SEC <= made / NSEC_PER_SEC + 1;
 }
 
-/* Whether PID of this pid namespace began when PROCESS did, and has not ended: 1, 0. -errno: that cannot be read. That
- * there is no such PID is seen without a descriptor, too: a recorder that has none left sees its program end. */
+/* Returns 1 if PID in this PID namespace began when PROCESS did and has not ended, otherwise 0. -errno: cannot be read.
+ * A missing PID is detected without a descriptor too, so that a recorder without free descriptors sees its program
+ * end. */
 static int is_as_old(const struct process *process, long pid)
 {
     uint64_t start;

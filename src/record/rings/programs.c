@@ -148,7 +148,7 @@ static void end(struct programs *programs, struct program *program, bool remove)
         collector_done(&program->collector);
     }
     program->collecting = false;
-    /* One that ended when all was taken has removed them by itself, whatever came of that. */
+    /* A process that has ended after everything was drained has removed them itself, whatever the result. */
     program->left = (program->error < 0 || program->taken.damaged) &&
                     (process_is_slot(program->rings) || access(program->rings, F_OK) == 0);
     if (remove && !program->left && process_remove(program->process, &error) < 0) {

@@ -72,8 +72,8 @@ static int complete(const struct process_trace *trace, struct native **ret, stru
                      text);
 }
 
-/* Where the program was to write. A trace that is there is the program's own if it has the planned UUID, otherwise
- * that of another run. */
+/* Opens or creates the trace where the program was to write. An existing trace is the program's own if it has the
+ * planned UUID; otherwise it is of another run. */
 static int make_planned(struct process *process, const char *path, struct native **ret,
                         bool *ret_completed, struct error *error)
 {

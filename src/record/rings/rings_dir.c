@@ -54,8 +54,8 @@ static bool is_abandoned(const char *dir)
     return is_free;
 }
 
-/* Whether nothing that TAKEN does not count as an event is in the rings. Of those that are damaged, and records that cannot be
- * decoded, as memory may have been short, another attempt may make more. */
+/* True if the rings have nothing that TAKEN does not count as an event. Another attempt may recover more from damaged
+ * rings and undecodable records, because memory may have been short. */
 static bool is_all_taken(const struct drain_stats *taken)
 {
     return taken->undecoded == 0 && taken->damaged == 0;

@@ -156,7 +156,8 @@ void metrics_collector_free(struct metrics_collector *collector)
 
 /* ---- Sources ---- */
 
-/* The virtual machine that SOURCE is of, or the host's name. MACHINE: the one that is recorded with its monitor; "": none. */
+/* The virtual machine of SOURCE, or the host's name. MACHINE: the machine that is recorded with its monitor; "":
+ * none. */
 static const char *get_machine(const struct manifest_source *source,
                                const struct recorder *recorder, const char *machine)
 {

@@ -205,8 +205,7 @@ static int make_buffers(struct xen_buffers *xen, const struct trace_buffers_sett
     return r < 0 || info->events_known ? r : check_size(xen, settings, error);
 }
 
-/* Tracing is off meanwhile, by which Xen also forgets what was lost before: that is no loss of this
- * recording. */
+/* Tracing is off meanwhile, so Xen also forgets earlier losses, which are not losses of this recording. */
 static int discard(struct xen_buffers *xen)
 {
     int r = xen_control_disable(&xen->control);

@@ -9,8 +9,8 @@
 
 #include "base/library.h"
 
-/* What the libraries would print on standard error goes nowhere: the caller reports what is wrong. The
- * layout is that of their logger, libxentoollog.so.1's. */
+/* Discards messages that the libraries would print to standard error, because the caller reports errors. The layout is
+ * from their logger, libxentoollog.so.1. */
 struct xen_logger {
     void (*message)(struct xen_logger *logger, int level, int error, const char *context,
                     const char *format, va_list args);

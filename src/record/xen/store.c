@@ -70,7 +70,7 @@ static int wait_for(struct xen_store *store, short events, int64_t until)
     }
 }
 
-/* Reads on with the message that is coming. 1: it is whole; 0: there is no more for now. */
+/* Reads more of the incoming message. Returns 1: it is complete; 0: no more data for now. */
 static int read_some(struct xen_store *store)
 {
     for (;;) {
@@ -129,8 +129,8 @@ static int write_all(struct xen_store *store, const char *p, size_t size, int64_
     return 0;
 }
 
-/* Asks, and waits for the answer, which is *ret_length bytes at *ret, good until the next call, and has
- * a NUL after it. -ENOENT: xenstored says that there is no such thing, or another error. */
+/* Sends a request and waits for the answer: *RET_LENGTH bytes at *RET, valid until the next call, with a NUL after
+ * them. -ENOENT or another error from xenstored. */
 static int ask(struct xen_store *store, enum message_type type, const char *payload, size_t length,
                const char **ret, size_t *ret_length)
 {

@@ -194,8 +194,8 @@ static bool client_is_busy(const struct client *client)
     return client->len > 0 || client->reply;
 }
 
-/* A place for one more: when there is none, the one that was silent for longest goes; of those first
- * that wait for nothing. */
+/* Finds a place for another client. If there is none, replaces the client that was silent for the longest time,
+ * preferably a client that waits for nothing. */
 static struct client *find_place(void)
 {
     struct client *worst = &control.clients[0];
@@ -222,7 +222,7 @@ static bool may_talk(int fd)
            (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* Negative errno: the listener is of no more use, or there is no descriptor to be had. */
+/* Negative errno: the listener cannot be used any more, or no descriptor is free. */
 static int accept_one(void)
 {
     struct client *client = find_place();

@@ -51,8 +51,8 @@ static int open_below(const char *runtime)
     return open_made(path);
 }
 
-/* -EBADF: it was closed before we could look at it, by a program that closes all descriptors; another
- * directory is no better then. */
+/* -EBADF: a program that closes all descriptors has closed it before it was checked. Then another directory would not
+ * help. */
 int control_dir_open(void)
 {
     const char *runtime = secure_getenv("XDG_RUNTIME_DIR");

@@ -286,7 +286,7 @@ void event_rules_end(void)
                 event_switch_off(&group->events[i]);
 }
 
-/* Of a class that several libraries have, all events. */
+/* Switches all events of the class, which several libraries may have. */
 static void class_switch(struct trace_class *class)
 {
     if (class->n_attached == 0)

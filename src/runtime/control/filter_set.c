@@ -9,28 +9,26 @@
 #include "runtime/macro.h"
 #include "runtime/process/thread_number.h"
 
-/* How events that are emitted meet conditions that change.
+/* How emitted events are judged by conditions that change.
  *
- * The state of an event is 0, off; 1, on; 3, on where its condition holds. trace_NAME() tests that one
- * byte, and calls strata_filter_pass() only when it is 3. The class of the event (runtime/events.h) has
- * the program. Where the state is the traced program's own (`own_state`), the byte `filtered` of the event
- * stands for the second bit.
+ * The state of an event is 0: off; 1: on; 3: on if its condition holds. trace_NAME() tests this one byte, and calls
+ * strata_filter_pass() only if it is 3. The class of the event (runtime/events.h) has the program. If the state belongs
+ * to the traced program (`own_state`), the byte `filtered` of the event replaces the second bit.
  *
- *  1. A program never changes once a class points to it, and is never freed: a thread may stand in the
- *     middle of one for as long as it likes, also in a signal handler, and no thread has to wait for it or
- *     count it. Programs of the same bytes are one, so switching to and fro between conditions, or one
- *     condition for thousands of events with the same arguments, takes no memory; and all of them
- *     together may have KEPT_MAX bytes, behind which new conditions are refused.
- *  2. The class gets its program (release) before the state becomes 3 (release).
- *     strata_filter_pass() loads the state again, once, acquire; if that is 3 it sees this program, or a
- *     later one. Of an own state, `filtered` is set before the state and cleared after it, and is looked at
- *     before and after the state is loaded: it cannot look on, without a condition, while it changes from
- *     off to on where its condition holds, or back; but for one that does both between these loads.
- *  3. What takes a condition away only changes the state. A thread that had seen 3 before then finds
- *     another state, or runs the program of before: as if it had come a moment earlier.
+ *  1. A program never changes once a class points to it, and is never freed: a thread may be in the middle of a program
+ *  for any time, also in a signal handler, and no thread must wait for it or count it. Equal programs are stored once.
+ *  So switching between conditions, or one condition for thousands of events with the same arguments, takes no memory.
+ *  All programs together may have KEPT_MAX bytes; beyond that, new conditions are refused.
  *
- * So each call is judged by one condition that was in force during the call, and between two conditions
- * none is recorded by neither. */
+ *  2. The class gets its program (release) before the state becomes 3 (release). strata_filter_pass() loads the state
+ *  again, once, by acquire; if it is 3, it sees this program or a later one. With an own state, `filtered` is set
+ *  before the state and cleared after it, and is read before and after the state is loaded. So the event cannot appear
+ *  on without a condition while it changes from off to on with a condition, or back, unless both changes happen between
+ *  these loads.
+ *
+ *  3. Removing a condition only changes the state. A thread that has seen 3 before then finds another state, or runs
+ *  the earlier program, as if it had come a moment earlier. So each call is judged by one condition that was in force
+ *  during the call, and no call falls between two conditions. */
 
 #define KEPT_MAX (4 << 20)
 #define BUCKETS 1024

@@ -53,8 +53,8 @@ static void after_fork_child(void)
     control_after_fork_child();
 }
 
-/* After that of ring.c (RUNS_FIRST): so a child forgets its parent's rings before its writer starts, and signals
- * are blocked last. */
+/* Runs after the constructor of ring.c (RUNS_FIRST), so that a child forgets its parent's rings before its writer
+ * starts, and signals are blocked last. */
 static void __attribute__((constructor(103))) begin(void)
 {
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);

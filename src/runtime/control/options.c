@@ -454,7 +454,7 @@ static int need_value(const char *key)
     return -EINVAL;
 }
 
-/* VALUE is NULL where there is no '='. */
+/* VALUE is NULL if there is no '='. */
 static int set_one(struct reading *reading, const char *key, char *value)
 {
     for (unsigned i = 0; i < SINKS; i++)

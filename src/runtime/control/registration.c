@@ -22,8 +22,8 @@ static void class_attach(struct trace_class *class, struct strata_event *event)
     class->compiled_in |= event->compiled_in;
 }
 
-/* The classes of a group's events. Those that are new are allocated in one piece, as thousands of
- * events are registered while a program starts. Returns how many events there is no memory for. */
+/* Attaches the classes of a group's events. New classes are allocated in one piece, because thousands of events are
+ * registered while a program starts. Returns the number of events for which there is no memory. */
 static uint32_t group_attach(struct strata_group *group)
 {
     uint32_t n_refused = 0;
@@ -130,7 +130,7 @@ void strata_group_register(struct strata_group *group)
     control_start(&control_requests);
 }
 
-/* Another registered event of CLASS than those of LEAVING. */
+/* Another registered event of CLASS, not in LEAVING. */
 static struct strata_event *other_of(const struct trace_class *class)
 {
     for (struct strata_group *group = registry_groups(); group; group = group->next)

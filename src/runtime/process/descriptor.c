@@ -15,7 +15,7 @@
 #include "runtime/format.h"
 #include "runtime/macro.h"
 
-/* Descriptors below this are left to the program, where its limit is high enough for that. */
+/* Descriptors below this are left to the program if its limit is high enough. */
 #define LOWEST_FD 512
 
 static int raise_number(int fd)

@@ -237,8 +237,8 @@ int file_make_at(struct descriptor *ret, int directory, const char *name)
     return descriptor_take(ret, fd);
 }
 
-/* Not for two processes at a time. The lock is that of the open file: it ends with the process, and what the process
- * executes does not have it. */
+/* Locks the file against other processes. The lock belongs to the open file: it ends with the process, and programs
+ * that the process executes do not have it. */
 static int lock(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
@@ -337,7 +337,7 @@ static int open_directory(const char *path, bool make)
             fd = openat(walk.directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         }
         if (fd < 0)
-            /* That a link is no directory is said of it, too. */
+            /* ENOTDIR is also reported for a symbolic link. */
             r = errno == ENOTDIR && fstatat(walk.directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                         S_ISLNK(st.st_mode)
                     ? -ELOOP

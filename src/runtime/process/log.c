@@ -162,7 +162,8 @@ void line_put_dropped(struct line *line, uint64_t n)
     line_put(line, " events were dropped", strlen(" events were dropped"));
 }
 
-/* As log_write(); one of which only a part is written is torn. Other threads write to the file, too: it cannot be cut off. */
+/* As log_write(). A line of which only a part is written stays incomplete, because other threads write to the file too,
+ * so it cannot be cut off. */
 static ssize_t write_line(const char *text, const struct line *line)
 {
     ssize_t n = log_write(text, (size_t)(line->at - text));

@@ -62,8 +62,8 @@ static void put(struct text_file *file, const struct descriptor *descriptor)
     atomic_store_explicit(&file->fd, descriptor->fd, memory_order_release);
 }
 
-/* Another thread that has `busy` is about to leave it. One that was interrupted by our caller is not, nor
- * is one that a child of fork() has not got: so this does not wait for ever. */
+/* Another thread that holds `busy` will release it soon. A thread that our caller has interrupted will not, nor will a
+ * thread that a child of fork() does not have. So this does not wait forever. */
 static void replace(struct text_file *file, const struct descriptor *descriptor)
 {
     for (unsigned i = 0; i < 1000 && atomic_flag_test_and_set(&file->busy); i++)

@@ -47,14 +47,14 @@
  * this process runs. */
 #define MAKE_DIR_MAX 100
 
-/* So long a thread waits for the one that makes the directory, which may be stopped in the middle. */
+/* How long a thread waits for the thread that creates the directory, which may be stopped in between. */
 #define MAKER_PAUSE_NS 100000L
 #define MAKER_PAUSES_MAX 10000
 
 /* Wiped in a child, also in one whose fork ran none of our handlers. */
 struct place {
     uint32_t alive;
-    bool pooled; /* there is no directory: the process file lies in the recorder's ring pool */
+    bool pooled; /* no directory: the process file is in the recorder's ring pool */
     char path[PARENT_SIZE + RINGS_NAME_SIZE];
     char hidden[RINGS_NAME_SIZE]; /* the directory's name until it has its process file */
     struct process_file *file;
@@ -262,9 +262,9 @@ static int make_dir(int parent, struct line *line, struct place *at)
     return r;
 }
 
-/* The threads of a process make one place: two directories, of which one goes again, could both be recorded. True: this
- * thread makes it, and is `maker`. False: it is there now, or is made by the thread that this is a handler of, or by one
- * that stands still: then it is made beside that. */
+/* The threads of a process create one place, because two directories could both be recorded even if one is removed
+ * again. Returns true if this thread creates it and is `maker`. False: it exists now, or another thread is creating it,
+ * which this handler has interrupted or which is stopped; then this thread creates its place beside it. */
 static bool become_maker(void)
 {
     const struct timespec pause = {.tv_nsec = MAKER_PAUSE_NS};
@@ -412,8 +412,8 @@ static void copy_words(uint64_t *to, const uint64_t *from, size_t begin, size_t 
         __atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
 }
 
-/* Writes the descriptions that are not there yet. Each thread does so before it makes a ring: the one that made the
- * place may stand still before it has, and be killed there. What is described later, process_dir_describe() writes. */
+/* Writes missing descriptions. Each thread does this before it creates a ring, because the thread that created the
+ * place may be stopped and killed before it has done so. process_dir_describe() writes later descriptions. */
 static void sync_to(struct place *at)
 {
     struct process_file *file = at->file;

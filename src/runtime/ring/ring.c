@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Rings are made here and change hands: a thread's first event takes a ring that another thread left,
- * or makes one; the end of a thread leaves its ring.
+/* Creates rings and assigns them to threads. A thread's first event takes a ring that another thread has left, or
+ * creates one; at its end, a thread leaves its ring. The first event may happen in a signal handler that interrupts
+ * anything, even malloc() or this code. So there is no lock, no allocation but mmap(), and every step is a
+ * compare-and-exchange or may be done twice.
  *
- * The first event may happen in a signal handler that interrupts anything, malloc() or this very code.
- * So there is no lock and no allocation but mmap(), and every step is a compare-and-exchange or may be
- * done twice.
- *
- * A forked child must not write to its parent's rings. What a thread knows of its ring lies in memory
- * that the kernel wipes in the child (MADV_WIPEONFORK), so that this holds also of a child made by
- * _Fork() or clone(), and in a handler that comes before fork() has returned. */
+ * A forked child must not write to its parent's rings. What a thread knows of its ring is in memory that the kernel
+ * clears in the child (MADV_WIPEONFORK). So this is also true for a child of _Fork() or clone(), and in a handler that
+ * runs before fork() has returned. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -231,7 +229,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
         return NULL;
     }
 
-    /* The pages of the first sub-buffer now, those of the others when events get there [10]. */
+    /* Allocates the pages of the first sub-buffer now, and of the others when events reach them [10]. */
     for (unsigned i = 0; i < n_sizes && !map; i++) {
         if (!claim_bytes(at, &sizes[i]))
             continue;

@@ -78,7 +78,7 @@ static bool look(struct cursor *cursor)
                        ? layout_size(cursor->layout, cursor->arguments, left - RECORD_HEADER)
                        : layout_measure(id, cursor->arguments, left - RECORD_HEADER);
     if (unlikely(cursor->size == SIZE_MAX)) {
-        /* Without its size there is no telling where the next one begins. */
+        /* Without its size, the begin of the next record is unknown. */
         COUNT(packets_cut, 1);
         cursor->layout = NULL;
         return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The consumer's side of the ring. What is read may be of another process, one that was killed, or one
- * that wrote where it should not have: positions and sizes are checked before they are used, so that a
- * damaged ring gives wrong records at worst, and never a byte from outside of the mapping. */
+/* The consumer's side of the ring. The ring may belong to another process, a killed process, or a process that has
+ * written to wrong places. So positions and sizes are checked before they are used: a damaged ring gives wrong records
+ * at worst, and never a byte outside of the mapping. */
 
 #include <errno.h>
 #include <string.h>
@@ -113,7 +113,7 @@ void ring_reader_resume(struct ring_reader *reader)
  * race, and meant to be one. */
 __attribute__((no_sanitize("thread"))) static void copy(void *to, const void *from, size_t size)
 {
-    /* Headers are copied too, which are no arrays of words. */
+    /* Headers, which are not arrays of words, are copied too. */
     typedef uint64_t __attribute__((may_alias)) any_word;
     volatile any_word *t = to;
     const volatile any_word *f = from;
@@ -127,7 +127,7 @@ static const uint8_t *at(const struct ring_reader *reader, uint64_t position)
     return reader->data + (position & (reader->size - 1));
 }
 
-/* The full time of the record at POSITION, of which it has 48 bits; NEAR is less than 2^47 ticks off. */
+/* The full time of the record at POSITION, which has 48 bits of it. NEAR is less than 2^47 ticks off. */
 static uint64_t time_of_record(const struct ring_reader *reader, uint64_t position, uint64_t near)
 {
     uint64_t word, low;

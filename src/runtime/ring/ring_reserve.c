@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The rare cases of the emit path: what strata/ring.h does not do inline. All of it may run in a signal
- * handler, be interrupted anywhere by one that does the same, and never come to run on. The ring that is
- * written to is `busy`: handlers do not touch it. The numbers in brackets are the invariants of
- * runtime/ring/ring.h. */
+/* The rare cases of the emit path, which strata/ring.h does not inline. All of it may run in a signal handler, be
+ * interrupted anywhere by a handler that does the same, and never continue. The ring that is written to is `busy`, so
+ * handlers do not touch it. Numbers in brackets are the invariants of runtime/ring/ring.h. */
 
 #include <errno.h>
 #include <string.h>
@@ -68,15 +67,15 @@ static bool make_room(const struct strata_ring *ring, struct ring_map *map, uint
     return true;
 }
 
-/* Of a ring that a handler's fork() wiped under our feet, in the child: the parent goes on with it. */
+/* True if a handler's fork() has cleared the ring in this child. The parent continues with it. */
 static bool is_wiped(const struct strata_ring *ring)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return !__atomic_load_n(&ring->busy, __ATOMIC_RELAXED);
 }
 
-/* Goes to a new packet for a record of SIZE bytes at TIME, and closes the one that is open. IT is a copy of RING from
- * before, and is brought up to date. False: no room. */
+/* Opens a new packet for a record of SIZE bytes at TIME, and closes the open packet. IT is an earlier copy of RING, and
+ * is updated. Returns false if there is no room. */
 static bool next_packet(struct strata_ring *ring, struct strata_ring *it, size_t size,
                         uint64_t time)
 {

@@ -10,8 +10,8 @@
 #include "runtime/events.h"
 #include "runtime/format.h"
 
-/* A quoted string: what TSDL's strings cannot have as it is comes escaped. So does what would end a
- * comment that it stands in. */
+/* Writes a quoted string, with escapes for characters that TSDL's strings cannot contain and for the end of a comment
+ * around it. */
 static void put_quoted(FILE *f, const char *text)
 {
     const char *start = text;

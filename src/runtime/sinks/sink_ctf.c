@@ -45,11 +45,11 @@ struct ctf {
     ino_t inode;
     struct ctf_metadata metadata;
     uint32_t n_classes;                    /* that the metadata describes */
-    struct stream *streams[RINGS_MAX + 1]; /* the last one is that of RING_NONE */
+    struct stream *streams[RINGS_MAX + 1]; /* the last stream is for RING_NONE */
 };
 
-/* The trace's directory, if it is still the one that was made. It is not kept open: an open directory
- * cannot be unmounted, and leads out of a chroot. */
+/* Opens the trace's directory, if it is still the same. It is not kept open, because an open directory cannot be
+ * unmounted, and leads out of a chroot. */
 static int open_again(const struct ctf *ctf)
 {
     int fd = directory_open(ctf->path);
@@ -237,7 +237,7 @@ static bool is_shortage(int r)
     return r == -EMFILE || r == -ENFILE;
 }
 
-/* The program may have no descriptors left: those of one stream are enough for all. */
+/* The program may have no descriptors left. The descriptors of one stream are enough for all streams. */
 static int open_stream(struct ctf *ctf, struct stream *stream, unsigned ring)
 {
     int r;

@@ -58,9 +58,8 @@ struct log_buffer {
     char text[BUFFER_SIZE];
 };
 
-/* Of the events gathered, how many are not all among the first WRITTEN bytes. What is said of others there is to be said
- * again. To count lines is not
- * enough: an event's strings may have line feeds. */
+/* Counts the gathered events that are not completely in the first WRITTEN bytes. Losses reported there must be reported
+ * again. Counting lines is not enough, because an event's strings may have line feeds. */
 static uint64_t count_unwritten(struct trace_sink *sink, size_t written)
 {
     const struct log_buffer *log = sink->state;
@@ -100,7 +99,7 @@ static int log_open(struct trace_sink *sink)
     return 0;
 }
 
-/* Up to where whole records are no longer than SIZE from TEXT on, so that none is torn in a pipe. */
+/* The end of whole records with at most SIZE bytes from TEXT on, so that no record is torn in a pipe. */
 static const char *whole_records(const struct log_buffer *log, unsigned *next, const char *text,
                                  size_t size)
 {

@@ -87,8 +87,8 @@ static const char *read_hex(const char *p, unsigned digits, uint64_t *ret)
     return n > 0 && n <= digits ? p : NULL;
 }
 
-/* PROVIDER_L<level>K<keyword>[<options>], and perhaps .<id>, by which kernels from 6.9 on tell tracepoints of one name
- * apart. Returns how long the provider is; 0: it is no such name. */
+/* Parses PROVIDER_L<level>K<keyword>[<options>], and an optional .<id>, by which kernels from 6.9 on distinguish
+ * tracepoints with the same name. Returns the length of the provider; 0: not such a name. */
 static size_t read_name(const char *name, struct eh_point *point)
 {
     const char *dot = strrchr(name, '.');

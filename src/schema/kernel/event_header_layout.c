@@ -168,7 +168,7 @@ static enum eh_kind number_kind(unsigned size, enum eh_format format)
     }
 }
 
-/* Formats of strings of bytes that are those of one value, where its size is right. */
+/* True for formats that show a string of bytes as one value, if it has the right size. */
 static bool is_of_value(uint8_t format)
 {
     return (format >= EH_UNSIGNED && format <= EH_FLOAT) ||

@@ -219,8 +219,8 @@ static bool is_size_of(uint8_t format, size_t len)
     }
 }
 
-/* A string of bytes whose format is that of one value, if there is any. Of another size than values of the format have, it is
- * shown as if it had none. */
+/* Writes a string of bytes whose format may show it as one value. If its size is wrong for the format, it is shown as
+ * if it had no format. */
 static void json_put_nullable(const struct eh_node *node, struct piece piece, bool swap,
                               struct text *text)
 {

@@ -44,8 +44,8 @@ struct kernel_events {
     struct eh_events headers;
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
-    /* Of what is looked up when texts of events are put, which other threads may do than the one that reads: `symbols`,
-     * `packed`, and what these are read from. Recursive: to compile a text may need a symbol. */
+    /* Protects what is looked up while texts of events are written, which other threads than the reader may do:
+     * `symbols`, `packed`, and their sources. Recursive, because compiling a text may need a symbol. */
     pthread_mutex_t lock;
     struct kernel_symbols *symbols;
     bool symbols_tried;
@@ -60,7 +60,7 @@ struct kernel_events {
     struct map from_events; /* of kernel_events_learn_tasks(): names by thread */
     struct map before;      /* the same, before kernel_events_forget_tasks() */
     struct kernel_earlier *earlier;
-    struct arena packed_arena; /* that of the catalogue is the reader's */
+    struct arena packed_arena; /* not the catalogue's arena, which belongs to the reader */
     struct map packed;         /* format strings of trace_printk(): struct packed by address */
     struct map learned;        /* of kernel_events_learn_cmdlines(): names by thread */
     struct map names;          /* the names themselves, each once */
@@ -612,7 +612,7 @@ static int make_fields(struct kernel_events *events, const struct kernel_event_f
     return 0;
 }
 
-/* A class for events of which only the number is known. */
+/* Makes a class for events of which only the number is known. */
 static int make_unknown(struct kernel_events *events, uint16_t id, struct event_class *class)
 {
     static const struct field bytes = {.name = "data",
@@ -754,7 +754,7 @@ const char *kernel_events_hint(struct kernel_events *events)
     return hint->error ? NULL : hint->start;
 }
 
-/* The class of events of the number ID: of its format or, without one that can be parsed, of bytes. */
+/* Makes the class of events with number ID: from its format or, without a valid format, of bytes. */
 static int make_class(struct kernel_events *events, uint16_t id, struct event_class *class)
 {
     struct kernel_event_format format;

@@ -13,7 +13,7 @@
 /* The fields that an expression or a string argument reads. */
 struct looked_at {
     const struct kernel_expr *field; /* NULL: at nothing but constants */
-    bool other;                      /* at more than one field, or at what is no field */
+    bool other; /* at more than one field, or at something other than a field */
 };
 
 static bool is_same_field(const struct kernel_expr *a, const struct kernel_expr *b)

@@ -116,8 +116,8 @@ static int add_symbol(struct kernel_symbols *symbols, struct symbol symbol)
     return 0;
 }
 
-/* By address; of one address, the one that stands later in the text first. Which of several names is
- * shown is arbitrary, but it should be the one that other tools show. */
+/* Sorts by address; at one address, the symbol that comes later in the text is first. Which of several names is shown
+ * is arbitrary, but it should be the same as in other tools. */
 static int compare_symbols(const void *pa, const void *pb)
 {
     const struct symbol *a = pa, *b = pb;
@@ -237,7 +237,7 @@ uint64_t kernel_symbols_address(struct kernel_symbols *symbols, const char *name
     const struct symbol *symbol;
 
     if (symbols->names.used == 0) {
-        /* Backwards, so that of several symbols the first stays. */
+        /* Backwards, so that the first of several symbols stays. */
         for (size_t i = symbols->n_symbols; i-- > 0;) {
             struct symbol *s = &symbols->symbols[i];
             if (map_put_str(&symbols->names, symbols->text + s->name, s->len, s) < 0)

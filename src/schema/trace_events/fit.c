@@ -53,7 +53,7 @@ static int fatal(struct fit *fit, struct place place, const char *what)
     return parser_error(fit->parser, place, "%s", what);
 }
 
-/* Whether a pointer is to characters, of which C has three kinds. */
+/* True if a pointer is to characters; C has three kinds of them. */
 static bool is_characters(const struct declared_argument *argument)
 {
     const char *star = strchr(argument->type, '*');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the event model has no fields for, as JSON: arrays of structs, of arrays, of text and of floats; and variants of
- * which there are too many for a class each. */
+/* Converts values for which the event model has no fields to JSON: arrays of structs, arrays, text and floats, and
+ * variants with too many combinations for a class each. */
 #include <errno.h>
 
 #include "base/json_string.h"

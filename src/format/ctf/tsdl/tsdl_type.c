@@ -283,8 +283,7 @@ int tsdl_read_keyword(struct parser *p, struct ctf_type **ret)
     return 0;
 }
 
-/* The words of a type that was given a name, the last of them being that of the member if one is
- * wanted. */
+/* Reads the words of a named type; if a member is wanted, the last word is the member's name. */
 static int read_words(struct parser *p, struct ctf_type **ret, const char **ret_name)
 {
     char words[256] = "";
