@@ -57,7 +57,7 @@ static inline uint64_t load_uint(const void *p, unsigned size, bool swap)
     }
 }
 
-/* V, whose low SIZE bytes (1 to 8) are a signed number, as 64 bits. */
+/* Sign-extends the low SIZE bytes (1 to 8) of V to 64 bits. */
 static inline int64_t sign_extend(uint64_t v, unsigned size)
 {
     unsigned unused = 64 - 8 * size;

@@ -30,7 +30,7 @@ static inline void cpu_set_remove(struct cpu_set *set, uint32_t cpu)
         set->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
 }
 
-/* The first CPU of the set that is CPU or higher; CPU_SET_MAX: there is no such CPU. */
+/* The first CPU of the set from CPU on; CPU_SET_MAX: none. */
 static inline uint32_t cpu_set_next(const struct cpu_set *set, uint32_t cpu)
 {
     for (uint64_t bits; cpu < CPU_SET_MAX; cpu = (cpu / 64 + 1) * 64) {

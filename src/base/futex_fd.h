@@ -15,6 +15,6 @@ int futex_fd_new(const uint32_t *word, struct futex_fd **ret);
 void futex_fd_free(struct futex_fd *futex);
 /* Readable when the word has changed. */
 int futex_fd(const struct futex_fd *futex);
-/* Makes the descriptor readable when the word is not VALUE any more. If it is readable at once, the thread was not waiting
- * yet: call this function again. -errno: there is no thread. */
+/* Makes the descriptor readable when the word is not VALUE any more. If it is readable at once, the thread was not
+ * waiting yet: call this function again. -errno: no thread. */
 int futex_fd_arm(struct futex_fd *futex, uint32_t value);

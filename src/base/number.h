@@ -248,7 +248,7 @@ static inline char *number_seconds(char *p, int64_t ns)
     return number_dec9(p, (uint32_t)(v % 1000000000));
 }
 
-/* V with as few digits, of 15 to 17, as read back as the same V: "0.1"; "nan", "inf", "-inf". */
+/* Writes V with the fewest digits (15 to 17) that are read back as the same V: "0.1"; "nan", "inf", "-inf". */
 char *number_double(char *p, double v);
 
 /* The value of the hexadecimal digit C; -1: it is not one. */

@@ -20,7 +20,7 @@ enum {
     PRINTABLE_COLOR = 4, /* the program's own colours are allowed: ESC [ DIGITS m */
 };
 
-/* The longest input of which printable_step() needs to see the end. */
+/* The longest input whose end printable_step() must see. */
 #define PRINTABLE_TAIL_MAX 8
 
 bool printable_is_safe(uint32_t character);

@@ -19,7 +19,7 @@ struct reopen_cache;
 struct reopen_cache *reopen_cache_new(void);
 void reopen_cache_free(struct reopen_cache *cache);
 
-/* The thing with KEY; NULL: there is no such thing, or CACHE is NULL. */
+/* The thing with KEY; NULL: none, or CACHE is NULL. */
 const void *reopen_cache_get(struct reopen_cache *cache, const char *key);
 
 /* Gives THING to CACHE, which calls FREE_THING with it when CACHE is freed. On failure the caller keeps THING. -EEXIST: the

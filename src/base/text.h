@@ -76,8 +76,8 @@ static inline void text_put_char(struct text *text, char c)
 /* Puts a string literal, whose length is known at compile time. */
 #define text_put_literal(text, s) text_put((text), "" s, sizeof(s) - 1)
 
-/* Copies LEN bytes in whole units: one or two stores for a short literal. S and the room at P must be
- * up to a unit longer; the bytes after LEN are overwritten by what is put next. */
+/* Copies LEN bytes in whole units: one or two stores for a short literal. S and the room at P must be up to a unit
+ * longer; the next text overwrites the bytes after LEN. */
 #define TEXT_UNIT 16
 static inline char *text_copy_units(char *p, const char *s, size_t len)
 {

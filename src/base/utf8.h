@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes the character at P, of which LEFT bytes (not 0) are left. Returns its length; 0: invalid (cut
- * off, overlong, a surrogate, beyond U+10FFFF). */
+/* Decodes the character at P; LEFT bytes, not 0, are left. Returns its length; 0: invalid (cut off, overlong, a
+ * surrogate, beyond U+10FFFF). */
 size_t utf8_decode(const char *p, size_t left, uint32_t *ret_character);
 
 /* Encodes CHARACTER, up to 4 bytes, at BUF; returns the length. */

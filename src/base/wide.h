@@ -3,7 +3,7 @@
 
 /* Sums and products of 64-bit numbers, such as times and rates, in 128 bits.
  *
- * A `wide` is signed. The compiler's own type is used where there is one; a 32-bit machine has none, and gets the same
+ * A `wide` is signed. The compiler's own type is used if there is one. A 32-bit machine has none, and computes the same
  * results from two halves. Sums and products are modulo 2^128, quotients are rounded toward zero. Divisors are not 0. */
 
 #include <stdbool.h>
@@ -208,7 +208,7 @@ static inline double wide_to_double(wide v)
     bool is_negative = wide_is_negative(v);
     double scale = 1, result;
 
-    /* 62 bits; what is left out stands in the lowest one, so that it is rounded once. */
+    /* 62 bits; the lowest bit also stands for all bits that are left out, so that the value is rounded once. */
     while (size.high > 0 || size.low >> 62 != 0) {
         size = (wide){size.high << 63 | size.low >> 1 | (size.low & 1), size.high >> 1};
         scale *= 2;

@@ -156,7 +156,7 @@ struct origin {
     /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program recorded it;
      * PID_UNKNOWN: an unknown process of Strata did. */
     int32_t recorder_pid, agent_pid;
-    /* It was empty when it was opened, so its clock is not known. */
+    /* The trace was empty when it was opened, so its clock is unknown. */
     bool is_empty;
     /* A file of its recording was cut or removed, so at least one CPU lacks its events from some time on. */
     bool is_cut;
@@ -166,10 +166,11 @@ struct origin {
     bool lost_uncounted;
     /* Its CPUs were recorded until different times, which nothing states. Each CPU is known up to its last event. */
     bool ends_apart;
-    /* Events refute what is stated of its clock (trace/clocks.h), so the error of its times is not known. */
+    /* Events refute the stated error of its clock (trace/clocks.h), so the error of its times is unknown. */
     bool is_error_refuted;
-    /* The largest error of a duration between two of its events (event/clock_error.h): this part of the duration, because the
-     * rate of its clock is not known more exactly, and this number of ns, such as missing digits of its times. 0: exact. */
+    /* The largest error of a duration between two of its events (event/clock_error.h): this part of the duration,
+     * because the rate of its clock is not known more exactly, plus this number of ns, for example because its times
+     * lack digits. 0: exact. */
     double rate_error;
     uint32_t duration_error_ns;
     /* The lost events that its recorder counted, with or without a record for them; 0: none, or no count. */
@@ -181,8 +182,8 @@ struct origin {
     /* The kept events of the CPUs begin at different times. Before this time, anything may have happened on some CPUs. 0: all
      * CPUs begin with the trace. */
     int64_t complete_from;
-    /* The time, by the trace's clock, at which its recording ended; what follows is not known. 0: with the trace, as far as
-     * is known. */
+    /* The time, by the trace's clock, at which its recording ended; anything later is unknown. 0: at the end of the
+     * trace, as far as known. */
     int64_t ended;
     /* All events from this time on were recorded, by the trace's clock. The first event may be later. 0: not known. */
     int64_t known_from;
@@ -191,8 +192,8 @@ struct origin {
     int64_t known_until;
 };
 
-/* True if, as far as is known, everything on the CPUs of ORIGIN was recorded up to its last event: what a CPU has no event
- * of did not happen. False: each CPU is recorded from its first event to its last event. */
+/* True if, as far as known, everything on the CPUs of ORIGIN was recorded up to its last event: an event that a CPU
+ * does not have did not happen. False: each CPU is recorded from its first event to its last event. */
 static inline bool origin_is_recorded_to_end(const struct origin *origin)
 {
     return !origin->is_live && !origin->ends_apart &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* An array with an element for each event class, by its `index`, for what a user knows of the class. The array grows as
- * new classes are met. A new element is zero, which must mean "not known yet". The user compares the index with the length
- * before a lookup, so an event pays nothing for this. */
+/* An array with an element for each event class, by its `index`, for a user's data about the class. The array grows as
+ * new classes are met. A new element is zero, which must mean "unknown yet". The user compares the index with the
+ * length before a lookup, so an event pays nothing for this. */
 
 #include <errno.h>
 #include <stddef.h>

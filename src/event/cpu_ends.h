@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* When the data of a source's CPUs begin and end, as far as that is known before all of them are read: whether some may be cut. Times are
- * ticks of the source's clock; TIME_UNKNOWN: there is none yet. */
+/* The begins and ends of the data of a source's CPUs, as far as known before all data is read. They show if some CPUs
+ * may be cut. Times are ticks of the source's clock; TIME_UNKNOWN: none yet. */
 
 #include "base/ticks.h"
 #include "event/item.h"
 
-/* CPUs end apart from such a part of the time on: an idle one has no event for some milliseconds. */
+/* CPUs end apart if they differ by at least this part of the time (1/50). An idle CPU has no event for some
+ * milliseconds. */
 #define CPU_ENDS_APART_PART 50
 
 struct cpu_ends {
     int64_t first_begin, second_begin; /* of the CPU that begins first, and of the next one */
-    /* Of parts of a CPU's data: the earliest begin of a second one, and the latest end of a last but one. They confirm those of the CPU. */
+    /* Over all CPUs: the earliest begin of a CPU's second part of data, and the latest end of a last part but one. They
+     * confirm the CPUs' begins and ends. */
     int64_t inner_begin, inner_end;
     int64_t first_end, last_but_one_end,
         last_end;     /* of the CPUs that end first, last but one, and last */
@@ -30,7 +32,7 @@ struct cpu_ends {
                        .last_but_one_end = TIME_UNKNOWN, \
                        .last_end = TIME_UNKNOWN})
 
-/* INNER: when the second part of the CPU's data begins, such as its second page; TIME_UNKNOWN: there is none. */
+/* INNER: when the second part of the CPU's data begins, such as its second page; TIME_UNKNOWN: none. */
 static inline void cpu_ends_note_begin(struct cpu_ends *ends, int32_t cpu, int64_t begin,
                                        int64_t inner)
 {
@@ -73,8 +75,8 @@ static inline bool cpu_ends_are_apart(const struct cpu_ends *ends)
                ticks_between(ends->first_begin, ends->last_end) / CPU_ENDS_APART_PART;
 }
 
-/* Tells in TEXT, of SIZE bytes, that the first or last part of a CPU's data seems to be damaged, and nothing else shows it: it is more than
- * SOURCE_STRAY_NS, by CLOCK, on the wrong side of the other, or so far from all others, of this CPU and others, and ten times as long as
- * these take. False: none is. */
+/* Writes to TEXT, of SIZE bytes, that the first or last part of a CPU's data seems to be damaged, if nothing else shows
+ * it: it is more than SOURCE_STRAY_NS, by CLOCK, on the wrong side of the other parts, or so far from all other parts
+ * of all CPUs, and ten times as long as these take. Returns false if no part seems damaged. */
 bool cpu_ends_report_outlier(const struct cpu_ends *ends, const struct clock *clock, char *text,
                              size_t size);

@@ -59,7 +59,7 @@ struct item {
             enum loss_cause cause : 6; /* loss */
             /* loss without an end: no item of its CPU follows, although the recording continued */
             bool is_open : 1;
-            /* part of a loss, up to the end of what is read; its events are counted at the end of the loss */
+            /* part of a loss, up to the end of the read data; its events are counted at the end of the loss */
             bool goes_on : 1;
         };
     };
@@ -74,14 +74,14 @@ struct item {
 /* An error that is too large for 32 bits: 4.3 s or more. */
 #define ERROR_UNKNOWN UINT32_MAX
 
-/* True if a time has a known error. IS_REFUTED: causes and effects contradict what is stated of the clock. */
+/* True if a time has a known error. IS_REFUTED: causes and effects contradict the stated error of the clock. */
 static inline bool error_is_known(uint32_t error_ns, bool is_refuted)
 {
     return error_ns == 0 || (error_ns != ERROR_UNKNOWN && !is_refuted);
 }
 
-/* True if the error of ITEM's time is known, and is ITEM->error_ns. False if what is stated of its clock is refuted. Code
- * that shows the error of a time must ask this. */
+/* True if the error of ITEM's time is known and is ITEM->error_ns. False if the stated error of its clock is refuted.
+ * Code that shows the error of a time must ask this. */
 static inline bool item_error_is_known(const struct item *item)
 {
     return error_is_known(item->error_ns, item->origin->is_error_refuted);
@@ -105,8 +105,8 @@ static inline const char *origin_task_name(const struct origin *origin, int32_t 
 void origin_put_thread(const struct origin *origin, const char *name, int32_t pid,
                        struct text *text);
 
-/* Name of the event's thread at that time, or NULL. A loss has none, because its exact time is not
- * known and names change. */
+/* Name of the event's thread at that time, or NULL. A loss has none, because its exact time is unknown and names
+ * change. */
 static inline const char *item_task_name(const struct item *item)
 {
     const struct origin *origin = item->origin;

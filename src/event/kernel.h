@@ -20,12 +20,12 @@ struct origin_kernel {
     uint16_t type_offset; /* offset of the event's number in a record, 2 bytes */
     /* … of common_flags and common_preempt_count, a byte each; KERNEL_NO_OFFSET: it has none */
     uint16_t flags_offset, preempt_offset;
-    /* All functions need the source, as origin->task_name does. The caller frees the texts, which end
-     * in a NUL; -ENOENT: not available. */
+    /* All functions need the source, like origin->task_name. The caller frees the texts, which end with a NUL; -ENOENT:
+     * not available. */
     /* The format file of the event ID. */
     int (*format)(const struct origin *origin, uint16_t id, char **ret_text, size_t *ret_len);
     int (*kallsyms)(const struct origin *origin, char **ret_text, size_t *ret_len);
-    /* Puts the name of the function that begins at ADDRESS; false: the name is not known. */
+    /* Writes the name of the function that begins at ADDRESS. Returns false if the name is unknown. */
     bool (*put_function)(const struct origin *origin, uint64_t address, struct text *text);
     /* Calls PUT for each constant string that events point to, by ascending address. */
     void (*strings)(const struct origin *origin,

@@ -24,5 +24,5 @@ struct marker {
     int64_t value; /* of a counter */
 };
 
-/* False: TEXT, LEN bytes, is not such a line. */
+/* Parses TEXT, LEN bytes. Returns false if it is not such a line. */
 bool marker_parse(const char *text, size_t len, struct marker *ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is not known of an origin, as words: exports write them, and readers of the exports set them again. */
+/* The flags of what is unknown of an origin, as words. Exports write them, and readers of the exports set them
+ * again. */
 
 #include "event/class.h"
 
@@ -10,5 +11,5 @@ extern const char *const origin_flag_names[];
 
 /* The flag NUMBER of origin_flag_names. */
 bool origin_has_flag(const struct origin *origin, unsigned number);
-/* Sets the flag NAME, LEN bytes; false: there is no such flag. */
+/* Sets the flag NAME, LEN bytes. Returns false if it is unknown. */
 bool origin_set_flag(struct origin *origin, const char *name, size_t len);

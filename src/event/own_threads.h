@@ -8,5 +8,5 @@
 
 #include "event/class.h"
 
-/* True if thread PID of ORIGIN, called NAME, is one of Strata's own. NAME NULL: not known. */
+/* True if thread PID of ORIGIN, called NAME, is a thread of Strata. NAME NULL: unknown. */
 bool own_thread_is(const struct origin *origin, int32_t pid, const char *name);

@@ -19,7 +19,7 @@ struct event_pattern {
     const char *condition; /* NULL: none */
 };
 
-/* Cuts TEXT up, which RET points into. -EINVAL with ERROR: what is wrong with TEXT. */
+/* Cuts TEXT into parts, to which RET points. -EINVAL with ERROR: what is wrong with TEXT. */
 int event_pattern_parse(char *text, struct event_pattern *ret, struct error *error);
 /* The end of the first of several patterns that TEXT has with commas between: a comma, or the end of TEXT. What is in
  * braces and quotes does not count. */

@@ -121,8 +121,8 @@ struct program_compiler {
 int program_add_field(struct program_compiler *c, unsigned field, struct op op);
 /* Adds literal text as it is. -ENOMEM. */
 int program_add_literal(struct program_compiler *c, const char *s, size_t len);
-/* Adds literal text of a trace, as text_put_safe() puts it. -ENOMEM. */
+/* Adds literal text of a trace by text_put_safe(). -ENOMEM. */
 int program_add_text(struct program_compiler *c, const char *s, size_t len);
-/* Makes the program of what was added, unless R is negative. Returns R, or -ENOMEM. */
+/* Makes the program of the added parts, unless R is negative. Returns R, or -ENOMEM. */
 int program_finish(struct program_compiler *c, int r, bool needs_all,
                    const struct text_program **ret_program);

@@ -4,12 +4,13 @@
 /* Selects items of a trace: by event patterns, time, CPU, thread, vCPU, layer and number.
  *
  * A selection is of items, which are shown or counted themselves, or of rows, which an analysis makes of several items,
- * as spans are of their begins and ends. For rows, the options divide:
- *  - patterns, layers and the number limit what is read: what they leave out is missing for the analysis.
- *  - CPUs, threads, vCPUs and times never take an item away from the analysis. They select the rows that begin there:
- *    selection_has_row(). So the rows of the parts of a trace add up to those of the whole.
- *    Items up to SELECT_AROUND_NS before `from` and after `to` are read, too: rows that begin before `to` end there, and
- *    what was open or asleep at `from` is known.
+ * for example spans of their begins and ends. For rows, the options have two meanings:
+ *
+ *  - patterns, layers and the number limit what is read: the analysis lacks the items that they leave out.
+ *  - CPUs, threads, vCPUs and times never hide an item from the analysis. They select the rows that begin there:
+ *    selection_has_row(). So the rows of the parts of a trace add up to the rows of the whole trace. Items up to
+ *    SELECT_AROUND_NS before `from` and after `to` are also read, so that rows that begin before `to` end there, and it
+ *    is known what was open or asleep at `from`.
  *
  * Not thread-safe; a selection is for one pass over one trace. */
 
@@ -19,8 +20,8 @@
 
 #define SELECT_AROUND_NS INT64_C(10000000000)
 
-/* A time limit as the user gave it: seconds of the trace's clock as they are printed, seconds after the
- * first item, or ticks if the clock's rate is not known. */
+/* A time limit given by the user: seconds of the trace's clock as they are printed, seconds after the first item, or
+ * ticks if the clock's rate is unknown. */
 struct time_limit {
     bool given;
     bool relative; /* "+…" */
@@ -44,8 +45,8 @@ struct select_options {
     bool limited;
 };
 
-/* Whether a time, CPUs, threads or a number of events are selected: a loss of which nothing more is known need not be among
- * them. */
+/* True if a time, CPUs, threads or a number of events are selected, so that a loss of which nothing else is known need
+ * not be in the selection. */
 bool select_is_part(const struct select_options *options);
 
 /* Parse VALUE into MEMBER, a struct time_limit, a struct ranges, or the mask of layers. -EINVAL with
@@ -56,8 +57,8 @@ int select_parse_layers(void *member, const char *value, struct error *error);
 
 void select_options_done(struct select_options *options);
 
-/* The first tick whose printed time is not before LIMIT; with END, the first one after it. FIRST: where the trace begins.
- * HZ 0: the rate of the clock is not known. */
+/* The first tick whose printed time is not before LIMIT; with END, the first tick after LIMIT. FIRST: where the trace
+ * begins. HZ 0: the rate of the clock is unknown. */
 int64_t time_limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end);
 
 struct selection {
@@ -68,10 +69,11 @@ struct selection {
     uint64_t left; /* of the limit */
     bool started;  /* the first item was seen */
     int64_t first;
-    uint64_t hz;                /* of the clock of the limits */
-    int64_t from, to;           /* of items that are passed on: from `from` on, before `to` */
-    int64_t rows_from, rows_to; /* of rows: the same, where the selection is of items */
-    unsigned n_after;           /* consecutive items later than `to` */
+    uint64_t hz;      /* of the clock of the limits */
+    int64_t from, to; /* of items that are passed on: from `from` on, before `to` */
+    int64_t rows_from,
+        rows_to;      /* limits of rows; equal to `from` and `to` if the selection is of items */
+    unsigned n_after; /* consecutive items later than `to` */
     bool of_rows;
     bool all; /* nothing is filtered */
 };
@@ -93,10 +95,10 @@ bool selection_has_loss_after(struct selection *selection, const struct item *it
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
                        unsigned *start, struct error *error);
 
-/* Whether some rows may be left out: by CPU, thread, vCPU or time. */
+/* True if rows may be left out by CPU, thread, vCPU or time. */
 bool selection_limits_rows(const struct select_options *options);
-/* Whether a row that begins at this time and place is selected. Of a selection of rows, for times of items that were
- * passed. */
+/* True if a row that begins at this time and place is selected. For a selection of rows, and for times of items that
+ * were passed to it. */
 bool selection_has_row(const struct selection *selection, const struct origin *origin, int64_t time,
                        int32_t cpu, int32_t pid, int32_t vcpu);
 /* The same, at the time and place of ITEM. */
@@ -104,17 +106,18 @@ static inline bool selection_has_row_at(const struct selection *selection, const
 {
     return selection_has_row(selection, item->origin, item->time, item->cpu, item->pid, item->vcpu);
 }
-/* Whether TIME is within the limits of rows. */
+/* True if TIME is within the limits of rows. */
 static inline bool selection_has_time(const struct selection *selection, int64_t time)
 {
     return !selection->started || (time >= selection->rows_from && time < selection->rows_to);
 }
-/* Whether such a row is left out only because CPUs are selected, and its own is not known: it is in no part of the trace by CPU. */
+/* True if such a row is left out only because CPUs are selected and its own CPU is unknown: it is in no part of the
+ * trace by CPU. */
 bool selection_lacks_cpu(const struct selection *selection, const struct origin *origin,
                          int64_t time, int32_t cpu, int32_t pid, int32_t vcpu);
 /* What of the time from BEGIN to END is within the limits of rows, in ticks. */
 int64_t selection_time_within(const struct selection *selection, int64_t begin, int64_t end);
-/* Whether NUMBER is in RANGES, or these are none; an unknown one, below 0, is in none. */
+/* True if NUMBER is in RANGES, or RANGES is empty. An unknown number, below 0, is in no range. */
 bool ranges_include(const struct ranges *ranges, int32_t number);
 /* The next items of [*START, N) that are within the limits of rows by their times: sets *START to the first, and returns
  * how many there are; 0: no more. */
@@ -124,24 +127,24 @@ unsigned selection_next_in_time(const struct selection *selection, const struct 
 /* select_is_part() of a selection: one of rows reads all places. */
 bool selection_is_part(const struct selection *selection);
 
-/* The time before which no item can be selected, once one run of items was passed. False: there is no such time, or it
- * is not known yet. */
+/* The time before which no item can be selected, once one run of items was passed. Returns false if there is none, or
+ * it is unknown yet. */
 bool selection_start(const struct selection *selection, int64_t *ret_time);
 
 /* True if no later item can be selected. */
 bool selection_is_over(const struct selection *selection);
 
-/* Where a selection by time is over, for a thread that reads ahead of the one that selects. */
+/* The end of a selection by time, for a thread that reads ahead of the selecting thread. */
 struct selection_end {
     bool is_given;
     int64_t to;
     unsigned n_after;
 };
 
-/* As known after the items that were passed to SELECTION, some of which had a time. */
+/* The end as known after the items that were passed to SELECTION, some of which had a time. */
 void selection_get_end(const struct selection *selection, struct selection_end *ret);
 
-/* Whether, with the next N items, the selection is over; by the same count as selection_is_over(). */
+/* True if the selection is over with the next N items, by the same count as selection_is_over(). */
 bool selection_end_pass(struct selection_end *end, const struct item *items, unsigned n);
 
 /* Calls PUT with ARG for each pattern that matches no class of CLASSES. */

@@ -14,7 +14,7 @@
 struct sink;
 
 struct sink_ops {
-    /* Writes what comes before the first item; may be NULL. */
+    /* Writes the part before the first item; may be NULL. */
     void (*begin)(struct sink *sink);
     /* Consumes N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come
      * without. */
@@ -24,10 +24,10 @@ struct sink_ops {
     /* N events in the order of time that are not selected, though their time and layer are: their sources were recorded then.
      * They are not put. May be NULL. 0, -ENOMEM. */
     int (*pass)(struct sink *sink, const struct item *items, unsigned n);
-    /* Writes what was put and is held back. NULL: nothing is held back. 0, or a negative errno as put(). */
+    /* Writes items that are held back. NULL: nothing is held back. Returns 0, or a negative errno as put(). */
     int (*flush)(struct sink *sink);
-    /* Writes what comes after the last item; may be NULL. 0, or a negative errno with `error`. Only
-     * free() may follow. */
+    /* Writes the part after the last item; may be NULL. Returns 0, or a negative errno with `error`. Afterwards, only
+     * free() may be called. */
     int (*finish)(struct sink *sink);
     /* NULL: the owner frees the sink. */
     void (*free)(struct sink *sink);

@@ -46,7 +46,7 @@ struct source_ops {
      * need not read them. It lends nothing, and lent items stay valid (S2). It always lends the last piece of the input, so
      * that INT64_MAX shows where the input ends. NULL: the source lends all items. */
     void (*seek)(struct source *source, int64_t time);
-    /* What the user could do to see more of what was read, or NULL. May be NULL. */
+    /* A hint for the user how to see more of the trace, or NULL. May be NULL. */
     const char *(*hint)(const struct source *source);
 };
 

@@ -8,5 +8,5 @@
 
 #include "event/class.h"
 
-/* MACHINE is what `uname -m` prints, or NULL. Returns NULL if the numbers of the machine are not known. */
+/* MACHINE is the output of `uname -m`, or NULL. Returns NULL if the numbers of the machine are unknown. */
 const struct value_names *syscall_names(const char *machine);

@@ -20,7 +20,7 @@ struct value {
 /* The largest number of fields of a class. Kernel events have up to about 60. */
 #define FIELDS_MAX 128
 
-/* The scalar of FIELD's size (1, 2, 4 or 8 bytes) at P, as in struct value. */
+/* Loads the scalar of FIELD's size (1, 2, 4 or 8 bytes) at P, in the form of struct value. */
 static inline uint64_t field_load(const struct field *field, const uint8_t *p)
 {
     uint64_t v = likely(field->size == 4 && !field->swap) ? load_u32(p)
