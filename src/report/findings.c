@@ -27,6 +27,10 @@
 #define TAIL_RATIO_MIN 5
 #define TAIL_NS_MIN 1e6
 #define SPANS_MIN 10
+/* How much of the time of the work it costs at least that a task waits. */
+#define TASK_WAIT_MIN 0.1
+/* Handlers of an interrupt that cost the workload something, without the longest: what it was stopped by is another finding. */
+#define HANDLERS_MIN 0.2
 /* The weight of what is told below all that costs time. */
 #define REMARK (FINDING_SHARE_MIN / 2)
 #define COMMAND_SIZE 96
@@ -112,6 +116,9 @@ static void find_standstill(struct finder *finder, const struct manifest_source 
 
 static void find_standstills(struct finder *finder, const struct trace *trace)
 {
+    /* When it stood still is not known. */
+    if (finder->summary->select && selection_start(finder->summary->select, &(int64_t){0}))
+        return;
     for (unsigned i = 0; i < trace->n_manifests; i++)
         for (unsigned j = 0; j < trace->manifests[i].n_sources; j++) {
             const struct manifest_source *source = &trace->manifests[i].sources[j];
@@ -217,7 +224,8 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
                         n_busy, n, layer, BUSY_MIN * 100, finding_key(result, busiest, "cpu"),
                         most * 100);
         snprintf(command, sizeof command, "sched --layer %s", layer);
-        finder_add(finder, result, busiest, "busy_share", of_work ? most / 2 : REMARK, command);
+        finder_add(finder, result, busiest, "busy_share", of_work ? FINDING_SHARE_MIN : REMARK,
+                   command);
     } else if (n > 0 && idle / n >= BUSY_MIN) {
         text_printf(&finder->text, "the CPUs of the %s are idle %.1f%% of the time", layer,
                     idle / n * 100);
@@ -251,13 +259,26 @@ static void make_task_command(const struct result *result, const struct result_r
                  finding_key(result, row, "layer"), pid);
 }
 
+/* Threads of Linux that work for others. */
+static bool is_kernel_thread(const char *name)
+{
+    static const char *const begins[] = {"rcu_",   "rcuo",  "kworker/", "ksoftirqd/", "migration/",
+                                         "kswapd", "jbd2/", "irq/",     "khugepaged", "kcompactd"};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(begins); i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Whether the task of ROW is the work: of the host beside a virtual machine, only threads of its monitor are. */
 static bool is_work(const struct finder *finder, const struct result *result,
                     const struct result_row *row, enum layer layer)
 {
     const struct origin *origin = row->origin;
 
-    if (row->is_own || strcmp(finding_key(result, row, "layer"), layer_name(layer)) != 0)
+    if (row->is_own || strcmp(finding_key(result, row, "layer"), layer_name(layer)) != 0 ||
+        is_kernel_thread(finding_key(result, row, "task")))
         return false;
     return layer != LAYER_HOST || finder_work_layer(finder) == LAYER_HOST || !origin ||
            !origin->vm_of || origin->vm_of(origin, atoi(finding_key(result, row, "pid")));
@@ -304,7 +325,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
     enum layer layer = find_task_layer(finder);
     const struct result_row *waits = NULL, *wakes = NULL;
-    double longest = TAIL_NS_MIN, most = FINDING_SHARE_MIN;
+    double longest = TAIL_NS_MIN, most = TASK_WAIT_MIN;
     double most_run = get_most_run(finder, layer);
     unsigned n = 0;
     char command[COMMAND_SIZE];
@@ -317,7 +338,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 
         if (!is_work(finder, result, row, layer))
             continue;
-        n += waits_share >= FINDING_SHARE_MIN;
+        n += waits_share >= TASK_WAIT_MIN;
         if (cost >= most) {
             most = cost;
             waits = row;
@@ -332,7 +353,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         if (n > 1)
             text_printf(&finder->text,
                         "of %u tasks that wait for a CPU %.0f%% of the time or more, ", n,
-                        FINDING_SHARE_MIN * 100);
+                        TASK_WAIT_MIN * 100);
         put_task(result, waits, &finder->text);
         text_printf(&finder->text,
                     n > 1 ? " costs most: it waits %.1f%%" : " waits for a CPU %.1f%% of the time",
@@ -530,6 +551,7 @@ static void find_interrupts(struct finder *finder)
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
         double share = finding_number_or_0(result, row, "share"),
+               sum = finding_number_or_0(result, row, "sum"),
                max = finding_number_or_0(result, row, "max");
         double delay = finding_number_or_0(result, row, "delay_p99");
 
@@ -537,7 +559,9 @@ static void find_interrupts(struct finder *finder)
             text_printf(&finder->text, "%s %s runs %.1f%% of a CPU's time, over all CPUs: %.0f",
                         finding_key(result, row, "kind"), finding_key(result, row, "name"),
                         share * 100, finding_number_or_0(result, row, "n"));
-            finder_add(finder, result, row, "share", MIN(share, 1.0), "irq --by cpu --sort sum");
+            finder_add(finder, result, row, "share",
+                       share * (1 - max / sum) >= HANDLERS_MIN ? MIN(share, 1) : REMARK,
+                       "irq --by cpu --sort sum");
         }
         if (finding_has_ns(result) && max >= most &&
             max >= TAIL_RATIO_MIN * finding_number_or_0(result, row, "p50")) {

@@ -14,9 +14,11 @@
 #define CAUSE_EXCESS_MIN 0.2
 /* A disk, or a thread that runs, stands out only if a request needs it for this long. */
 #define WORK_NS_MIN 1e6
+/* The same of what a thread waits for. */
+#define WAIT_NS_MIN 1e5
 /* The slowest of 100 requests are a tail if they take this long, and so many times the median. */
 #define TAIL_REQUESTS_MIN 100
-#define TAIL_RATIO_MIN 5
+#define TAIL_RATIO_MIN 10
 #define TAIL_NS_MIN 1e6
 /* A single request that is slow among any number. */
 #define SLOWEST_RATIO_MIN 20
@@ -196,8 +198,7 @@ static bool works(const struct finder *finder, const struct cause *cause)
 {
     const char *what = key(finder, cause->row, "what");
 
-    return strcmp(what, "waits for a CPU") != 0 && strcmp(what, "queued") != 0 &&
-           strcmp(what, "sleeps") != 0;
+    return strcmp(what, "waits for a CPU") != 0 && strcmp(what, "sleeps") != 0;
 }
 
 /* Whether the clocks of the layers allow to say that CAUSE takes NS of the requests of KIND. */
@@ -216,6 +217,7 @@ static bool is_certain(const struct finder *finder, const struct kind *kind,
 
 static const struct cause *find_cause_of_all(const struct finder *finder, const struct kind *kind)
 {
+    const struct clock *clock = &finder_result(finder, SUMMARY_PATH)->clock;
     const struct cause *found = NULL;
 
     for (unsigned i = 0; i < kind->n_causes; i++) {
@@ -225,10 +227,19 @@ static const struct cause *find_cause_of_all(const struct finder *finder, const 
         bool runs = is_unknown(what) || strcmp(what, "runs") == 0;
 
         if (cause->part >= CAUSE_PART_MIN && is_certain(finder, kind, cause, ns) && !runs &&
-            (!works(finder, cause) || ns >= WORK_NS_MIN) && (!found || cause->part > found->part))
+            (clock->hz == 0 || ns >= (works(finder, cause) ? WORK_NS_MIN : WAIT_NS_MIN)) &&
+            (!found || cause->part > found->part))
             found = cause;
     }
     return found;
+}
+
+/* One request takes far longer than most. */
+static bool has_slowest(const struct finder *finder, const struct kind *kind)
+{
+    return finding_has_ns(finder_result(finder, SUMMARY_PATH)) && kind->times.n >= 2 &&
+           (double)kind->times.max >= SLOWEST_NS_MIN &&
+           (double)kind->times.max >= SLOWEST_RATIO_MIN * (double)kind->times.p50;
 }
 
 static const struct cause *find_cause_of_slow(const struct finder *finder, const struct kind *kind)
@@ -239,6 +250,7 @@ static const struct cause *find_cause_of_slow(const struct finder *finder, const
         const struct cause *cause = &kind->causes[i];
 
         if (cause->slow >= CAUSE_PART_MIN && cause->slow - cause->rest >= CAUSE_EXCESS_MIN &&
+            (!is_unknown(key(finder, cause->row, "what")) || has_slowest(finder, kind)) &&
             is_certain(finder, kind, cause,
                        to_ns(finder, cause->slow * (double)kind->times.slow)) &&
             (!found || cause->slow - cause->rest > found->slow - found->rest))
@@ -263,14 +275,12 @@ static const struct cause *find_most_of_slow(const struct finder *finder, const 
 /* Some requests take far longer than most. */
 static bool has_tail(const struct finder *finder, const struct kind *kind)
 {
-    bool has_ns = finding_has_ns(finder_result(finder, SUMMARY_PATH));
-    double p50 = (double)kind->times.p50, slow = (double)kind->times.slow,
-           max = (double)kind->times.max;
+    double slow = (double)kind->times.slow;
 
-    return (kind->times.n >= TAIL_REQUESTS_MIN && slow >= TAIL_RATIO_MIN * p50 &&
-            (!has_ns || slow >= TAIL_NS_MIN)) ||
-           (has_ns && kind->times.n >= 2 && max >= SLOWEST_NS_MIN &&
-            max >= SLOWEST_RATIO_MIN * p50);
+    return has_slowest(finder, kind) ||
+           (kind->times.n >= TAIL_REQUESTS_MIN &&
+            slow >= TAIL_RATIO_MIN * (double)kind->times.p50 &&
+            (!finding_has_ns(finder_result(finder, SUMMARY_PATH)) || slow >= TAIL_NS_MIN));
 }
 
 /* ---- sentences ---- */
@@ -446,6 +456,14 @@ static void put_missing(const struct finder *finder, struct text *text)
         }
 }
 
+/* Whether CAUSE is for the most part behind another thread in the slowest requests than in all. */
+static bool has_other_culprit(const struct finder *finder, const struct kind *kind,
+                              const struct cause *cause)
+{
+    return find_behind(finder, kind, cause, "slow_part", NULL) !=
+           find_behind(finder, kind, cause, "part", NULL);
+}
+
 static void find_requests_of(struct finder *finder, const struct kind *kind)
 {
     const struct result *result = finder_result(finder, SUMMARY_PATH);
@@ -456,14 +474,14 @@ static void find_requests_of(struct finder *finder, const struct kind *kind)
     double share = MIN(kind->share, 1.0);
     double weight = 0;
 
-    if (!slow && has_tail(finder, kind))
+    if (!slow && has_slowest(finder, kind))
         slow = find_most_of_slow(finder, kind);
     if (slow) {
         put_slow(finder, kind, slow, &finder->text);
         put_longest(finder, kind, &finder->text);
         weight = MAX(FINDING_SHARE_MIN, share * slow->part);
     }
-    if (all && all != slow) {
+    if (all && (all != slow || has_other_culprit(finder, kind, all))) {
         put_all(finder, kind, all, &finder->text);
         weight = MAX(weight, share * all->part);
     }

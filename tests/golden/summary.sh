@@ -207,7 +207,8 @@ cp -r vm another
 "$strata" merge -o both vm another >out 2>err || fail "$(cat err)"
 "$strata" summary both >out 2>err || fail "$(cat err)"
 [ -z "$(grep '^- ' out | sort | uniq -d)" ] || fail "twice: $(grep '^- ' out | sort | uniq -d)"
-grep -q '^- guest-2: after 1 of 100 of its 101 wake-ups, ' out || fail "$(grep '^- ' out)"
+"$strata" summary --layer host both >out 2>err || fail "$(cat err)"
+grep -q '^- host\(-2\)\?: after 1 of 100 of its 103 wake-ups, ' out || fail "$(grep '^- ' out)"
 # Of several directories, each line says which it is of.
 "$strata" summary "a snapshot's" vm >out 2>err || fail "$(cat err)"
 head -n 1 out | grep -q "^Snapshot a snapshot's: saved by the trigger" || fail "$(head -n 1 out)"

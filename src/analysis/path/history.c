@@ -285,16 +285,27 @@ const struct io_request *history_get_request(const struct history *history, uint
 
 /* ---- all ---- */
 
+/* Whether it is known of a thread of ORIGIN's own monitor that it runs vCPUs: then threads of monitors that the trace does not name are of
+ * other machines. */
+static bool has_own_vcpus(const struct history *history, const struct origin *origin)
+{
+    for (unsigned i = 0; i < history->n_vcpus && origin->vm; i++)
+        if (history->vcpus[i].vm == origin->vm)
+            return true;
+    return false;
+}
+
 int32_t history_vcpu_thread(const struct history *history, const struct origin *origin,
                             int32_t vcpu, bool *ret_shared)
 {
+    bool is_exact = has_own_vcpus(history, origin);
     int32_t found = PID_UNKNOWN;
 
     for (unsigned i = 0; i < history->n_vcpus && vcpu != VCPU_UNKNOWN; i++) {
         const struct history_vcpu *one = &history->vcpus[i];
 
         if ((one->vcpu != vcpu && one->vcpu != VCPU_UNKNOWN) ||
-            (one->vm != origin->vm && one->vm && origin->vm))
+            (one->vm != origin->vm && (is_exact || (one->vm && origin->vm))))
             continue;
         if (one->pid == PID_UNKNOWN || found != PID_UNKNOWN)
             return PID_UNKNOWN;
