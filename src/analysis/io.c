@@ -319,7 +319,7 @@ static int begin_loss(struct sink *sink, const struct item *item)
     struct io *io = io_of_analysis(container_of(sink, struct analysis, sink));
 
     if (io->rows.slowest.max > 0)
-        states_begin_loss(&io->finder.history.states, item);
+        history_begin_loss(&io->finder.history, item);
     return io_begins_begin_loss(&io->tracker.begins, item);
 }
 

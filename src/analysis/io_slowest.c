@@ -169,7 +169,7 @@ static void put_why(const struct io *io, const struct io_slow *slow, unsigned po
                     (point == IO_COMPLETED && request->at[IO_INTERRUPT] == TIME_UNKNOWN);
     const struct io_account *handled = io_why_find(&slow->why, point, request->vmm_pid);
 
-    if (!host || !states_has_switches(&io->finder.history.states, host))
+    if (!host || !states_has_switches(io->finder.history.states, host))
         return;
     if (is_first && !request->vmm) { /* device */
         io_why_put_text(&slow->why, host, point, actors.handler, clock, text);

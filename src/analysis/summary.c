@@ -191,6 +191,8 @@ int summary_init(struct summary *summary, const struct analysis_settings *settin
     if (r >= 0)
         r = path_init(&summary->path, settings, PATH_OF_REQUESTS, NULL, 0, catalogue);
     if (r >= 0)
+        path_share_states(&summary->path, &summary->sched[0].own_states);
+    if (r >= 0)
         r = io_init(&summary->io, settings);
     if (r >= 0)
         r = irq_init(&summary->irq, settings, catalogue);

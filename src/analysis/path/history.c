@@ -149,12 +149,12 @@ bool history_knows_interrupts(const struct history *history, const struct origin
 {
     if (wakes_tell_interrupts(&history->wakes, origin))
         return true;
-    for (unsigned i = 0; i < history->states.n_sources; i++) {
+    for (unsigned i = 0; i < history->states->n_sources; i++) {
         const struct origin *other;
 
-        states_counts(&history->states, i, &other);
+        states_counts(history->states, i, &other);
         if (other == origin)
-            return states_events(&history->states, i) & STATE_EVENT_INTERRUPT;
+            return states_events(history->states, i) & STATE_EVENT_INTERRUPT;
     }
     return false;
 }
@@ -323,29 +323,44 @@ struct history_clock history_clock(const struct history *history, const struct o
                : (struct history_clock){.origin = origin};
 }
 
+static const struct states_ops states_ops = {.put = put_intervals};
+
+#define WANTED (STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_CPU))
+
 void history_init(struct history *history)
 {
-    static const struct states_ops ops = {.put = put_intervals};
-
     *history = (struct history){.guest_times.text = TEXT_IN_MEMORY,
                                 .max = HISTORY_MAX,
                                 .limit = HISTORY_MAX,
                                 .gone_until = INT64_MIN,
                                 .held_from = INT64_MAX,
                                 .newest = INT64_MIN};
-    states_init(&history->states, &ops, history);
-    history->states.wanted =
-        STATE_SUBJECTS(STATE_SUBJECT_THREAD) | STATE_SUBJECTS(STATE_SUBJECT_CPU);
+    states_init(&history->own_states, &states_ops, history);
+    history->own_states.wanted = WANTED;
+    history->states = &history->own_states;
+}
+
+void history_share_states(struct history *history, struct states *states)
+{
+    states_share(states, &states_ops, history);
+    states->wanted |= WANTED;
+    history->states = states;
 }
 
 int history_put_states(struct history *history, const struct item *items, unsigned n)
 {
-    return states_put(&history->states, items, n);
+    return history->states == &history->own_states ? states_put(history->states, items, n) : 0;
+}
+
+void history_begin_loss(struct history *history, const struct item *item)
+{
+    if (history->states == &history->own_states)
+        states_begin_loss(history->states, item);
 }
 
 int history_finish(struct history *history)
 {
-    return states_finish(&history->states);
+    return history->states == &history->own_states ? states_finish(history->states) : 0;
 }
 
 static unsigned get_most(const struct history *history)
@@ -363,11 +378,11 @@ static int64_t all_given_until(const struct history *history)
 {
     int64_t until = INT64_MAX;
 
-    for (unsigned i = 0; i < history->states.n_sources; i++) {
+    for (unsigned i = 0; i < history->states->n_sources; i++) {
         const struct origin *origin;
 
-        states_counts(&history->states, i, &origin);
-        if ((states_events(&history->states, i) & STATE_EVENT_SWITCH) &&
+        states_counts(history->states, i, &origin);
+        if ((states_events(history->states, i) & STATE_EVENT_SWITCH) &&
             origin->number < history->n_clocks)
             until = MIN(until, history->clocks[origin->number].given_until);
     }
@@ -451,7 +466,7 @@ void history_done(struct history *history)
     uint64_t key;
     void *value;
 
-    states_done(&history->states);
+    states_done(&history->own_states);
     guest_times_done(&history->guest_times);
     while (map_next(&history->logs, &iter, &key, &value)) {
         free(((struct history_log *)value)->states);

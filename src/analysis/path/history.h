@@ -61,7 +61,8 @@ struct history_clock {
 };
 
 struct history {
-    struct states states;
+    struct states own_states; /* not used if STATES are of another analysis */
+    struct states *states;
     struct map logs; /* by source and thread */
     struct cpu_runs cpus;
     struct guest_times guest_times;
@@ -89,12 +90,16 @@ struct history {
 };
 
 void history_init(struct history *history);
+/* Takes the intervals of STATES, which outlive HISTORY and are put and finished by their owner. Before the first item. */
+void history_share_states(struct history *history, struct states *states);
 /* Items in the order of time. 0, -ENOMEM, or what put_state() returned. */
 int history_put(struct history *history, const struct item *item);
 int history_put_states(struct history *history, const struct item *items, unsigned n);
 /* A request that is over. Returns its number in *RET_NUMBER. 0, -ENOMEM. */
 int history_put_request(struct history *history, const struct io_request *request,
                         uint64_t *ret_number);
+/* states_begin_loss() */
+void history_begin_loss(struct history *history, const struct item *item);
 int history_finish(struct history *history);
 void history_done(struct history *history);
 

@@ -176,7 +176,7 @@ static int begin_loss(struct sink *sink, const struct item *item)
     struct path *path = path_of_analysis(container_of(sink, struct analysis, sink));
     int r = 0;
 
-    states_begin_loss(&path->finder.history.states, item);
+    history_begin_loss(&path->finder.history, item);
     if (path->of == PATH_OF_SPANS)
         r = spans_begin_loss(&path->spans, item);
     return r < 0 ? r : io_begins_begin_loss(&path->tracker.begins, item);
@@ -236,6 +236,11 @@ int path_init(struct path *path, const struct analysis_settings *settings, enum 
     if (r >= 0 && of == PATH_OF_SPANS)
         r = spans_init(&path->spans, catalogue, rules, n_rules, &span_ops, path);
     return r;
+}
+
+void path_share_states(struct path *path, struct states *states)
+{
+    history_share_states(&path->finder.history, states);
 }
 
 void path_done(struct path *path)

@@ -47,6 +47,8 @@ struct path {
 /* RULES are for PATH_OF_SPANS, and outlive PATH. 0, -ENOMEM. */
 int path_init(struct path *path, const struct analysis_settings *settings, enum path_of of,
               const struct span_rule *rules, unsigned n_rules, const struct catalogue *catalogue);
+/* Takes the states of another analysis (history_share_states()), whose sink is put before PATH's. Before the first item. */
+void path_share_states(struct path *path, struct states *states);
 void path_done(struct path *path);
 
 /* How long the intervals of a kind took: what the rows with the key `of` are the parts of. Times are ticks. */

@@ -222,7 +222,7 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
 static enum path_reason why_unknown(const struct path_walk *walk, const struct origin *origin,
                                     int64_t begin)
 {
-    if (!states_has_switches(&walk->history->states, origin))
+    if (!states_has_switches(walk->history->states, origin))
         return PATH_NO_STATES;
     return begin < walk->history->gone_until ? PATH_TOO_OLD : PATH_NOT_SEEN;
 }

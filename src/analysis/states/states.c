@@ -308,6 +308,9 @@ static void hand_over(struct states *states, const struct state_interval *interv
 {
     int r = states->ops->put(states->arg, intervals, n);
 
+    if (r >= 0 && states->other_ops)
+        r = states->other_ops->put(states->other_arg, intervals, n);
+
     if (unlikely(r < 0))
         states->error = r;
 }
@@ -706,6 +709,12 @@ static void finish_source(struct state_source *source)
 void states_init(struct states *states, const struct states_ops *ops, void *arg)
 {
     *states = (struct states){.ops = ops, .arg = arg, .wanted = STATE_SUBJECTS_ALL};
+}
+
+void states_share(struct states *states, const struct states_ops *ops, void *arg)
+{
+    states->other_ops = ops;
+    states->other_arg = arg;
 }
 
 int states_release(struct states *states)

@@ -185,6 +185,8 @@ struct class_plan;
 struct states {
     const struct states_ops *ops;
     void *arg;
+    const struct states_ops *other_ops; /* of the second user (states_share()), or NULL */
+    void *other_arg;
     struct class_plan *plans; /* by class->index */
     unsigned n_plans;
     struct state_source **sources;
@@ -203,6 +205,8 @@ struct states {
 
 /* Makes all intervals wanted; see `wanted`. */
 void states_init(struct states *states, const struct states_ops *ops, void *arg);
+/* Gives the intervals to a second user, too, after the first one. It adds what it needs to `wanted`. */
+void states_share(struct states *states, const struct states_ops *ops, void *arg);
 /* Adds items in the order of time. 0, -ENOMEM, or the result of put(). */
 int states_put(struct states *states, const struct item *items, unsigned n);
 /* ITEM, which is not put, is the last item of its CPU before a loss (T3). */
