@@ -54,8 +54,6 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
 #define NOT_TEXT "--format=json and --format=csv"
 
 const struct cli_option analysis_output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format", MEMBER(format),
-     .choices = table_formats, .default_text = "text"},
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
      "one row per value of a field of the event that begins a span; or task, pid, cpu, vcpu, vm, "
      "layer, source, event",
@@ -64,9 +62,12 @@ const struct cli_option analysis_output_options[] = {
              "recording "
              "lists these threads: its name, or the monitor's program and process ID "
              "('firecracker-4711')."},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format", MEMBER(format),
+     .choices = table_formats, .default_text = "text"},
     {OPTION_STRING, 0, "sort", "COLUMN", "sort by COLUMN, largest first: n, sum, p99, max, ...",
-     MEMBER(sort), .default_text = "n",
-     .page = "COLUMN is the title of a column, or its name in JSON."},
+     MEMBER(sort),
+     .page = "COLUMN is the title of a column, or its name in JSON. Without --sort, rows are by n; "
+             "of io and path, those of one kind are together."},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},
     WIDE_OPTION(MEMBER(wide)),
     {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest),

@@ -30,6 +30,8 @@ struct analysis_options {
 };
 
 extern const struct cli_option analysis_output_options[];
+/* The same without --by, which is the first. */
+#define analysis_fixed_output_options (analysis_output_options + 1)
 /* Takes the keys OWN, which rows of the analysis have anyway, out of --by. OWN is ended by NULL. *RET_FOUND has bit
  * 1 << number of each that was there. 0, -ENOMEM. */
 int analysis_take_keys(struct analysis_options *options, const char *const *own,

@@ -30,10 +30,8 @@ static const struct cli_option what_options[] = {
 
 static const struct option_group groups[] = {
     {"What is explained", what_options, 0},
-    {"Output", analysis_output_options, MEMBER(common),
-     .page =
-         "Rows are by of, layer, who, what and cause, and take no other keys. With --events, each "
-         "segment is a span."},
+    {"Output", analysis_fixed_output_options, MEMBER(common),
+     .page = "With --events, each segment is a span."},
     {"Which intervals", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select),
      .page = "--from, --until, --cpu, --pid and --vcpu select intervals by their begin. "
@@ -62,23 +60,13 @@ const struct command path_command = {
                 "  strata path --pair 'kvm_exit -> kvm_entry by thread' --sort slow_part vm",
 };
 
-static const char *const own_keys[] = {"of", "layer", "who", "what", "cause", NULL};
-
 static int measure(struct path_options *options, struct trace *trace, struct span_rules_user *pairs,
                    enum path_of of)
 {
     struct analysis_settings settings;
     struct path path;
-    unsigned found;
     int status = EXIT_FAILURE;
 
-    if (analysis_take_keys(&options->common, own_keys, &pairs->arena, &found) < 0)
-        return cli_no_memory();
-    if (options->common.by) {
-        cli_error("rows are by of, layer, who, what and cause; there is no key '%s'",
-                  options->common.by);
-        return EXIT_USAGE;
-    }
     if (analysis_settings_init(&options->common, trace, &pairs->arena, &settings) != EXIT_SUCCESS)
         return EXIT_FAILURE;
     if (path_init(&path, &settings, of, pairs->rules.rules, pairs->rules.n, trace_classes(trace)) <

@@ -12,10 +12,10 @@
 
 /* Columns that a narrow terminal loses last, of most importance first; it loses others before all of these. */
 static const char *const columns_by_rank[] = {
-    " n sum slow_part rest_part error run_share wait_share sleep_share unknown_share busy_share "
-    "interrupt_share "
+    " part slow_part rest_part ",
+    " n sum error run_share wait_share sleep_share unknown_share busy_share interrupt_share "
     "idle_share cpu_share ",
-    " p50 p99 max part runs wake_p99 delay_p99 guest_share vmm_share "
+    " p50 p99 max runs wake_p99 delay_p99 guest_share vmm_share "
     "run_unknown_share "
     "stolen_share stolen_unknown_share blocked_share partial_run_share full_run_share ",
     " share wake_max preempt_n preempt_sum halted_share run wait sleep vmm self ",

@@ -37,8 +37,24 @@ grep -q '^    29749.584411789    9.13ms  guest  disk 254,0  queued$' text || fai
 case="without the host"
 "$strata" path -f json --slowest 1000 --layer guest,vmm vm >found 2>err || fail "$(cat err)"
 sound found
-jq -e 'all(.rows[]; .key.layer != "host") and any(.rows[]; .key.layer == "vmm" and .key.what == "backend" and .key.cause == "?")' \
+jq -e 'all(.rows[]; .key.layer != "host") and any(.rows[]; .key.layer == "vmm" and .key.what == "backend" and .key.cause == "? no scheduler events of the host")' \
     found >/dev/null || fail "stages of QEMU"
+
+# Each unknown part has its reason.
+jq -e 'all(.rows[]; .key.cause != "?")' found >/dev/null || fail "$(jq -c '.rows[].key' found)"
+
+case="what the path is made of"
+"$strata" path -f json --slowest 1000 vm >all 2>err || fail "$(cat err)"
+# Two neighbours are two lines only if they say something else.
+jq -e 'all(.slowest[]; .stages as $s | all(range(1; $s | length); $s[.].name != $s[. - 1].name or ($s[.].name | test("%"))))' \
+    all >/dev/null || fail "two neighbours are the same"
+# The shares come first, also in a narrow terminal.
+for columns in 100 120; do
+    COLUMNS=$columns "$strata" path vm >narrow
+    head -n 1 narrow | grep -q 'CAUSE .*PART%  *SLOW%' || fail "$columns: $(head -n 2 narrow)"
+    ! head -n 1 narrow | grep ERROR | grep -qv 'PART% .*SLOW% .*REST% .*ERROR' || fail "$columns: $(head -n 2 narrow)"
+done
+"$strata" path --wide vm | head -n 1 | grep -q 'PART% *SLOW% *REST% *N .* ERROR$' || fail "--wide"
 
 case="errors of durations are those of strata io"
 "$strata" io -f json --layer guest,vmm vm >io 2>err || fail "$(cat err)"
@@ -94,6 +110,6 @@ says() {
     [ $status -eq "$expected" ] && grep -qF "$message" err || fail "$*: status $status: $(cat err)"
 }
 says 1 "no requests to disks are in this trace; name a rule" --layer vmm -e 'blk_co_*'
-says 2 "there is no key 'task'" --by task
+says 2 "unknown option '--by'" --by task
 says 2 "excludes the rule 'block'" --waits block
 says 1 "no waits of threads are in this trace" --waits --layer vmm

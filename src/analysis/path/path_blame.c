@@ -75,6 +75,7 @@ static const char *reason_text(enum path_reason reason)
     static const char *const texts[] = {
         [PATH_REASON_NONE] = "?",
         [PATH_NO_STATES] = "? no scheduler events of its kernel",
+        [PATH_NO_HOST] = "? no scheduler events of the host",
         [PATH_NO_THREAD] = "? which thread is not known",
         [PATH_NOT_SEEN] = "? events are missing",
         [PATH_TOO_OLD] = "? too long ago",
@@ -109,7 +110,7 @@ void path_put_cause(const struct path_segment *segment, const struct path_behind
             text_printf(text, " %s", segment->name);
         break;
     case PATH_EXIT: text_printf(text, "exit %s", segment->name ? segment->name : "?"); break;
-    case PATH_STAGE: text_put_char(text, '?'); break;
+    case PATH_STAGE:
     case PATH_UNKNOWN: text_put_str(text, reason_text((enum path_reason)segment->reason)); break;
     default: text_put_char(text, '-'); break;
     }

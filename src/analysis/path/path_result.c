@@ -8,6 +8,7 @@
 
 #include "analysis/path/path_internal.h"
 #include "base/macro.h"
+#include "event/clock_error.h"
 
 /* Of 100 intervals, one is one of the slowest. */
 #define SLOW_PART 100
@@ -21,10 +22,10 @@ void path_add_columns(struct analysis *analysis, struct result *result)
     result_add_key(result, "who", "WHO", false);
     result_add_key(result, "what", "WHAT", false);
     result_add_key(result, "cause", "CAUSE", false);
-    result_add_duration_columns(result, &analysis->settings.percentiles, &path->columns);
     path->part = result_add_column(result, "part", "PART%", RESULT_SHARE);
     path->slow = result_add_column(result, "slow_part", "SLOW%", RESULT_SHARE);
     path->rest = result_add_column(result, "rest_part", "REST%", RESULT_SHARE);
+    result_add_duration_columns(result, &analysis->settings.percentiles, &path->columns);
 }
 
 /* What is in buckets from FROM on, and before UNTIL. */
@@ -58,6 +59,7 @@ static uint64_t count_slow(const struct path_group *group, unsigned slow)
     return n;
 }
 
+/* Nothing is slow of a trace without times. */
 static int note_slow(struct result *result, const struct path_group *group, unsigned slow)
 {
     _cleanup_(text_done) struct text of = TEXT_IN_MEMORY;
@@ -113,17 +115,24 @@ static void put_segment(const struct path_chain *chain, const struct path_segmen
     }
 }
 
-static void add_why(const struct result *result, const struct path_segment *segment,
-                    struct result_stage *stage)
+static void add_why(const struct result *result, struct result_stage *stage)
 {
     static const char *const either[] = {
         "shorter than the error of the clocks: it may belong to its neighbours", NULL};
     double ns = result->clock.hz > 0
-                    ? (double)(segment->end - segment->begin) * 1e9 / (double)result->clock.hz
+                    ? (double)(stage->end - stage->begin) * 1e9 / (double)result->clock.hz
                     : 0;
 
-    if (segment->error_ns > 0 && ns < (double)segment->error_ns)
+    if (stage->error_ns > 0 && ns < (double)stage->error_ns)
         stage->why = either;
+}
+
+/* True if both would be the same line: a thread that went on at another CPU, or from one stage of a request to the next. Shares of
+ * what ran meanwhile are those of each line. */
+static bool joins(const struct result_stage *first, const struct result_stage *second)
+{
+    return first->end == second->begin && first->layer == second->layer &&
+           strcmp(first->name, second->name) == 0 && !strchr(first->name, '%');
 }
 
 static const char *name_of(const struct path *path, const struct path_chain *chain,
@@ -152,8 +161,7 @@ static int add_slow(const struct path *path, struct result *result, const struct
                                .pid = slow->pid,
                                .vcpu = slow->vcpu,
                                .origin = slow->origin,
-                               .stages = stages,
-                               .n_stages = chain->n};
+                               .stages = stages};
     struct text text = TEXT_IN_MEMORY;
 
     copy.name = name_of(path, chain, slow, result);
@@ -161,18 +169,26 @@ static int add_slow(const struct path *path, struct result *result, const struct
         return -ENOMEM;
     for (unsigned i = 0; i < chain->n; i++) {
         const struct path_segment *segment = &chain->segments[i];
+        struct result_stage stage = {.begin = segment->begin,
+                                     .end = segment->end,
+                                     .error_ns = segment->error_ns,
+                                     .layer = segment->origin ? layer_name(segment->origin->layer)
+                                                              : "?"};
 
-        stages[i] = (struct result_stage){
-            .begin = segment->begin,
-            .end = segment->end,
-            .error_ns = segment->error_ns,
-            .layer = segment->origin ? layer_name(segment->origin->layer) : "?"};
         put_segment(chain, segment, &text);
-        stages[i].name = keep(result, &text);
-        if (!stages[i].name)
+        stage.name = keep(result, &text);
+        if (!stage.name)
             return -ENOMEM;
-        add_why(result, segment, &stages[i]);
+        if (copy.n_stages > 0 && joins(&stages[copy.n_stages - 1], &stage)) {
+            stages[copy.n_stages - 1].end = stage.end;
+            stages[copy.n_stages - 1].error_ns =
+                clock_errors_sum(stages[copy.n_stages - 1].error_ns, stage.error_ns);
+        } else {
+            stages[copy.n_stages++] = stage;
+        }
     }
+    for (unsigned i = 0; i < copy.n_stages; i++)
+        add_why(result, &stages[i]);
     return result_add_slow(result, &copy);
 }
 
@@ -255,7 +271,7 @@ static int add_parts(const struct path *path, struct result *result, unsigned nu
         result_set_real(row, path->slow, (double)of_slow / (double)total);
         result_set_real(row, path->rest, (double)of_rest / (double)(group->total - total));
     }
-    return group->all.n > 0 ? note_slow(result, group, slow) : 0;
+    return group->all.n > 0 && !clock_is_order(&result->clock) ? note_slow(result, group, slow) : 0;
 }
 
 int path_add_rows(struct analysis *analysis, struct result *result)

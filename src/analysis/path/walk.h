@@ -38,6 +38,7 @@ enum path_what {
 enum path_reason {
     PATH_REASON_NONE,
     PATH_NO_STATES,  /* its kernel has no scheduler events */
+    PATH_NO_HOST,    /* nor has the host's, which runs the thread of a VMM */
     PATH_NO_THREAD,  /* which thread had to act is not known */
     PATH_NOT_SEEN,   /* events are missing, lost or contradict others */
     PATH_TOO_OLD,    /* it is no longer kept */

@@ -63,6 +63,9 @@ static void walk_vmm(struct path_walk *walk, const struct io_request *request, i
                                                    .pid = pid,
                                                    .cpu = CPU_UNKNOWN,
                                                    .what = PATH_STAGE,
+                                                   .reason = !host     ? PATH_NO_HOST
+                                                             : pid > 0 ? PATH_NOT_SEEN
+                                                                       : PATH_NO_THREAD,
                                                    .name = io_stage_name((enum io_point)point)});
         return;
     }
@@ -108,6 +111,9 @@ static void walk_stage(struct path_walk *walk, const struct io_request *request,
                                                    .pid = PID_UNKNOWN,
                                                    .cpu = CPU_UNKNOWN,
                                                    .what = PATH_STAGE,
+                                                   .reason = path_walk_kernel(walk->history, NULL)
+                                                                 ? PATH_NO_THREAD
+                                                                 : PATH_NO_HOST,
                                                    .name = io_stage_name((enum io_point)point)});
     } else {
         path_walk_add(walk, &(struct path_segment){.begin = begin,
