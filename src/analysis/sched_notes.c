@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/sched_row.h"
+#include "base/proc.h"
 
 int sched_add_contradictions(const struct sched *sched, struct result *result)
 {
@@ -113,7 +114,7 @@ int sched_add_notes(const struct sched *sched, struct result *result)
 {
     unsigned events = 0;
     bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
-    bool is_filtered = false;
+    bool is_filtered = false, may_be_namespaced = false;
     bool by_vcpu = sched->options.by == SCHED_BY_VCPU || sched->options.by == SCHED_BY_VM;
 
     if (add_note_of_offline(sched, result) < 0 || add_note_of_moves(sched, result) < 0)
@@ -130,6 +131,7 @@ int sched_add_notes(const struct sched *sched, struct result *result)
         has_kernel |= origin->layer != LAYER_HYPERVISOR;
         has_guest |= origin->layer == LAYER_GUEST;
         has_host |= origin->layer == LAYER_HOST;
+        may_be_namespaced |= origin->layer == LAYER_HOST && origin->recorder_pid == PID_UNKNOWN;
         is_filtered |= origin->pid_filter;
     }
     if (is_filtered &&
@@ -155,9 +157,13 @@ int sched_add_notes(const struct sched *sched, struct result *result)
                                 "record both: strata record --guest --host -- qemu-system-…") < 0)
         return -ENOMEM;
     if (by_vcpu && result->n_rows == 0 && has_host &&
-        result_add_note(result, "no thread of the host is known to run one vCPU and no other; QEMU "
-                                "has one thread for each with KVM, and with -accel "
-                                "tcg,thread=multi") < 0)
+        result_add_note(result,
+                        "no thread of the host is known to run one vCPU and no other; QEMU "
+                        "has one thread for each with KVM, and with -accel "
+                        "tcg,thread=multi%s",
+                        may_be_namespaced ? "; threads have other numbers in a container than in "
+                                            "the host's kernel: " PROC_NUMBERS_ADVICE
+                                          : "") < 0)
         return -ENOMEM;
     if (sched->analysis.settings.select && sched->analysis.settings.select->options->cpus.n > 0 &&
         result->n_rows == 0 && events &&

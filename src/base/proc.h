@@ -24,6 +24,8 @@ unsigned long proc_inner_number(const char *text);
 /* True if process numbers here are the kernel's own, as in its trace. False in a PID namespace, such as a container's.
  * Source: PROC_PID_INIT_INO in Linux's proc_ns.h. */
 bool proc_has_kernel_numbers(void);
+/* What to do about it. */
+#define PROC_NUMBERS_ADVICE "record outside of the container, or in the host's PID namespace"
 /* True if the error R of proc_stat() says that there is no such process. False if the process could not be read. */
 bool proc_is_gone(int r);
 /* Converts a start time of proc_stat() to ns of CLOCK_BOOTTIME. */

@@ -58,11 +58,18 @@ else
     if unshare --pid --fork $mount_proc true 2>told; then
         unshare --pid --fork $mount_proc "$strata" record -o inside -e host:sched:sched_switch -- "$EMIT" 3 1 >out 2>told || fail "$(cat told)"
         grep -q "$other" told || fail "$(cat told)"
+        # What is asked of the trace says the same.
+        advice="record outside of the container, or in the host's PID namespace\$"
+        grep -q "$advice" told || fail "$(cat told)"
+        "$strata" sched --by vcpu inside >out 2>err && fail "a vCPU"
+        grep "^no thread of the host is known to run one vCPU" out | grep -q "in a container than .*: $advice" || fail "$(cat out err)"
     else
         skipped="$skipped; the host's kernel: $(cat told)"
     fi
     "$strata" record -o outside -e host:sched:sched_switch -- "$EMIT" 3 1 >out 2>told || fail "$(cat told)"
     ! grep -q "$other" told || fail "$(cat told)"
+    "$strata" sched --by vcpu outside >out 2>err && fail "a vCPU"
+    grep -q 'tcg,thread=multi$' out || fail "$(cat out err)"
 fi
 
 # One that is killed is seen to be dead: its rings are recovered. (In other namespaces than the first one that cannot be

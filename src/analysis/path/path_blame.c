@@ -75,6 +75,7 @@ static const char *reason_text(enum path_reason reason)
     static const char *const texts[] = {
         [PATH_REASON_NONE] = "?",
         [PATH_NO_STATES] = "? no scheduler events of its kernel",
+        [PATH_OTHER_NUMBERS] = "? its number on the host is not known",
         [PATH_NO_HOST] = "? no scheduler events of the host",
         [PATH_NO_THREAD] = "? which thread is not known",
         [PATH_NOT_SEEN] = "? events are missing",

@@ -37,16 +37,17 @@ enum path_what {
 
 enum path_reason {
     PATH_REASON_NONE,
-    PATH_NO_STATES,  /* its kernel has no scheduler events */
-    PATH_NO_HOST,    /* nor has the host's, which runs the thread of a VMM */
-    PATH_NO_THREAD,  /* which thread had to act is not known */
-    PATH_NOT_SEEN,   /* events are missing, lost or contradict others */
-    PATH_TOO_OLD,    /* it is no longer kept */
-    PATH_NO_WAKER,   /* who woke it is not known */
-    PATH_NOT_WOKEN,  /* it is woken after the end */
-    PATH_MAYBE_IRQ,  /* a thread woke it, or an interrupt on its CPU, which were not recorded */
-    PATH_NO_REQUEST, /* a request to a disk woke it, whose begin is not known */
-    PATH_NO_BEGIN,   /* before a request of which it is not known who made it */
+    PATH_NO_STATES,     /* its kernel has no scheduler events */
+    PATH_OTHER_NUMBERS, /* it was recorded in a PID namespace, whose numbers are not its kernel's */
+    PATH_NO_HOST,       /* nor has the host's, which runs the thread of a VMM */
+    PATH_NO_THREAD,     /* which thread had to act is not known */
+    PATH_NOT_SEEN,      /* events are missing, lost or contradict others */
+    PATH_TOO_OLD,       /* it is no longer kept */
+    PATH_NO_WAKER,      /* who woke it is not known */
+    PATH_NOT_WOKEN,     /* it is woken after the end */
+    PATH_MAYBE_IRQ,     /* a thread woke it, or an interrupt on its CPU, which were not recorded */
+    PATH_NO_REQUEST,    /* a request to a disk woke it, whose begin is not known */
+    PATH_NO_BEGIN,      /* before a request of which it is not known who made it */
     PATH_TOO_DEEP,
 };
 

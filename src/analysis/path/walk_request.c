@@ -46,6 +46,15 @@ static int32_t find_worker(const struct history_log *log, int64_t begin, int64_t
     return PID_UNKNOWN;
 }
 
+/* Why it is not known what thread PID did on HOST. */
+static uint8_t reason_of_stage(const struct origin *host, int32_t pid)
+{
+    return !host                               ? PATH_NO_HOST
+           : host->recorder_pid == PID_UNKNOWN ? PATH_OTHER_NUMBERS
+           : pid > 0                           ? PATH_NOT_SEEN
+                                               : PATH_NO_THREAD;
+}
+
 /* A stage in which thread PID of a VMM had to act. While a pool works on a request, it is the time of the thread of the pool that wakes
  * it at last. */
 static void walk_vmm(struct path_walk *walk, const struct io_request *request, int32_t pid,
@@ -105,16 +114,16 @@ static void walk_stage(struct path_walk *walk, const struct io_request *request,
                                                NULL) != PID_UNKNOWN) {
         path_walk_vcpu(walk, request->origin, PID_UNKNOWN, request->end_vcpu, begin, end);
     } else if (in_guest) {
-        path_walk_add(walk, &(struct path_segment){.begin = begin,
-                                                   .end = end,
-                                                   .origin = request->origin,
-                                                   .pid = PID_UNKNOWN,
-                                                   .cpu = CPU_UNKNOWN,
-                                                   .what = PATH_STAGE,
-                                                   .reason = path_walk_kernel(walk->history, NULL)
-                                                                 ? PATH_NO_THREAD
-                                                                 : PATH_NO_HOST,
-                                                   .name = io_stage_name((enum io_point)point)});
+        path_walk_add(
+            walk, &(struct path_segment){
+                      .begin = begin,
+                      .end = end,
+                      .origin = request->origin,
+                      .pid = PID_UNKNOWN,
+                      .cpu = CPU_UNKNOWN,
+                      .what = PATH_STAGE,
+                      .reason = reason_of_stage(path_walk_kernel(walk->history, NULL), PID_UNKNOWN),
+                      .name = io_stage_name((enum io_point)point)});
     } else {
         path_walk_add(walk, &(struct path_segment){.begin = begin,
                                                    .end = end,

@@ -343,8 +343,7 @@ static int add_and_record(struct record_run *run)
     if (run->plan->host && run->n > 1 && !proc_has_kernel_numbers())
         cli_warning(
             "threads have other numbers in this PID namespace than in the host's kernel: what "
-            "the recorded threads did on the host is not found; record outside of the "
-            "container, or in the host's PID namespace");
+            "the recorded threads did on the host is not found; " PROC_NUMBERS_ADVICE);
     status = record(run);
     return about->exit_status ? about->exit_status(run, status) : status;
 }
