@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a request is answered with. */
+/* The answer to a request. */
 
 #include "base/text.h"
 #include "print/json_writer.h"
@@ -28,24 +28,24 @@ struct answer {
     const char *type;
     struct text text;
     struct json_writer json; /* into `text` */
-    const char *fixed;       /* instead of `text`: `fixed_len` bytes that stay */
+    const char *fixed;       /* sent instead of `text`: `fixed_len` bytes that stay valid */
     size_t fixed_len;
-    const char *location; /* of HTTP_FOUND: a name in the same directory */
-    bool tsp;             /* errors as the Trace Server Protocol has them */
+    const char *location; /* for HTTP_FOUND: a name in the same directory */
+    bool tsp;             /* errors have the form of the Trace Server Protocol */
 };
 
 void answer_init(struct answer *answer);
 void answer_done(struct answer *answer);
 
 /* Drops what was written, and answers `{"error":"FORMAT…"}`. Returns -EBADMSG, so that `return answer_error(…)` works
- * where 0 means success. */
+ * if 0 means success. */
 int answer_error(struct answer *answer, unsigned status, const char *format, ...) _printf_(3, 4);
-/* The error that belongs to R, a negative errno, or to ERROR if it is not empty. */
+/* Answers the error for R, a negative errno, or ERROR if it is not empty. */
 struct error;
 int answer_failure(struct answer *answer, int r, const struct error *error);
 
-/* A string: TEXT, which is emptied. What failed of it has failed of the answer. */
+/* Writes TEXT as a string, and empties TEXT. An error of TEXT becomes the answer's. */
 void answer_put_text(struct json_writer *json, struct text *text);
 
-/* Whether no more should be written; the answer is an error then. */
+/* True if nothing more should be written, because the answer has become an error. */
 bool answer_is_full(struct answer *answer);

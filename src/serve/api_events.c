@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/events: the table of events. GET api/slice: all that is known of one slice. */
+/* GET api/events: the table of events. */
 
 #include <string.h>
 
@@ -10,16 +10,16 @@
 #define LIMIT_MAX 1000
 #define LIMIT_DEFAULT 100
 
-/* What of the events is wanted. */
+/* What is requested of the events, and the results. */
 struct table {
     struct events events;
     struct select_options options; /* patterns of names */
     struct selection selection;
-    char *filter;                    /* which they point to */
+    char *filter;                    /* the patterns point into it */
     const struct index_track *track; /* NULL: all */
     int64_t limit, skip;
     bool fields;
-    /* What came of it. */
+    /* Results. */
     uint64_t n_lost;
     bool lost_unknown;
 };
@@ -63,7 +63,7 @@ static int table_init(struct exchange *x, struct table *table)
     return r < 0 ? answer_failure(&x->answer, r, &error) : 0;
 }
 
-/* Whether ITEM is wanted; -ENOMEM. */
+/* True if ITEM is requested; -ENOMEM. */
 static int table_has(struct table *table, const struct item *item)
 {
     if (table->track && !events_on_track(&table->events, item, table->track))
@@ -83,7 +83,7 @@ static void count_loss(struct table *table, const struct item *item)
         table->n_lost += item->lost;
 }
 
-/* The rows. `next`: where the following request begins, after `skip` events of that time; null: there are no more. */
+/* Writes the rows. `next`: where the following request begins, after `skip` events of that time; null at the end. */
 static int put_rows(struct exchange *x, struct table *table)
 {
     struct json_writer *w = &x->answer.json;

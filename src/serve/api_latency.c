@@ -16,7 +16,7 @@ static const struct {
     unsigned permille;
 } percentiles[PERMILLES] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p999", 999}};
 
-/* Whether NAME contains TEXT, or begins with what follows a '^', whatever the case of letters. */
+/* True if NAME contains TEXT, or begins with the text after a '^', ignoring case. */
 static bool matches(const char *name, const char *text)
 {
     if (*text == '^')
@@ -76,8 +76,8 @@ static int read_query(struct exchange *x, struct distribution_query *ret)
     return 0;
 }
 
-/* A bit for each track that is asked for: those of `tracks`, and of its groups, the tracks of slices below. Without
- * `tracks`, all tracks of slices. */
+/* Returns a bit for each requested track: the tracks in TRACKS, and for groups, the tracks with slices below them.
+ * Without TRACKS, all tracks with slices. */
 static uint8_t *select_tracks(const struct index *index, const uint32_t *tracks, int n)
 {
     uint32_t n_tracks = index_summary(index)->n_tracks;
@@ -113,7 +113,7 @@ static void put_number(struct json_writer *w, const char *key, uint64_t value)
     json_write_u64(w, value);
 }
 
-/* Number, sum, percentiles and maximum. */
+/* Writes number, sum, percentiles and maximum. */
 static void put_durations(struct json_writer *w, const struct histogram *durations, uint64_t sum)
 {
     put_number(w, "n", durations->n);
@@ -222,7 +222,7 @@ static void put_all(struct exchange *x, const struct distribution *distribution)
     json_write_finish(w);
 }
 
-/* Too many slices are refused before they are read. 0, -E2BIG, another negative errno. */
+/* Refuses too many slices before they are read. 0, -E2BIG, another negative errno. */
 static int check_number(const struct index *index, const struct distribution_query *query,
                         const uint8_t *selected)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/live: whether there is something new. */
+/* GET api/live: whether there are newer data. */
 
 #include "serve/routes.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/search: the next slices whose names contain a text, on all tracks, in order of time. */
+/* GET api/search: the next slices whose names contain a text, on all tracks, in the order of time. */
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 #define LIMIT_MAX 1000
 #define LIMIT_DEFAULT 100
-/* Slices that one request looks at: a second or so. */
+/* Slices that one request examines: about a second. */
 #define SLICES_MAX 10000000u
-/* The time that is looked at first is so much of all; each further one is twice the one before. */
+/* The first piece of time is this part of the trace. Each further piece is twice as long. */
 #define FIRST_SHARE 256
 
 struct found {
@@ -22,7 +22,7 @@ struct found {
 struct search {
     const struct index *index;
     const char *text;
-    uint8_t *names; /* a bit for each: it contains the text */
+    uint8_t *names; /* a bit for each name that contains the text */
     bool any;
     struct found *found;
     unsigned n, room;
@@ -66,7 +66,7 @@ static int add(struct search *search, uint32_t track, unsigned depth,
     return 0;
 }
 
-/* Slices that begin from FROM to TO, both included. -E2BIG: SLICES_MAX were looked at. */
+/* Searches slices that begin from FROM to TO, both included. -E2BIG after SLICES_MAX. */
 static int search_depth(struct search *search, uint32_t track, unsigned depth, int64_t from,
                         int64_t to)
 {
@@ -115,8 +115,8 @@ static int by_begin(const void *a, const void *b)
     return (int)x->depth - (int)y->depth;
 }
 
-/* Fills search->found with LIMIT or more, if there are so many. *RET_NEXT: where the next request begins; INT64_MAX:
- * there are no more. */
+/* Fills search->found with LIMIT slices or more, if there are so many. *RET_NEXT: where the next request begins;
+ * INT64_MAX at the end. */
 static int run(struct exchange *x, struct search *search, int64_t from, unsigned limit,
                int64_t *ret_next)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/slice: all that is known of one slice, with the events that began and ended it. */
+/* GET api/slice: everything known about one slice, with the events that began and ended it. */
 
 #include "serve/events.h"
 #include "serve/routes.h"
 
-/* Items that are looked at for each end of a slice. */
+/* Items that are examined for each end of a slice. */
 #define CANDIDATES_MAX 1000
 
-/* What the trace has of TRACK at a time. */
+/* What the trace has for TRACK at a time. */
 struct moment {
-    int place; /* of the event that is the most like TRACK, among the items from that time on; -1: there is none */
+    int place; /* index of the event most like TRACK among the items from that time on; -1: none */
     uint32_t error_ns; /* of a time of TRACK's source there */
 };
 
-/* How much of what is known of TRACK is that of ITEM; -1: it is not an event of its source. */
+/* How many properties of TRACK are ITEM's, too; -1 if it is not an event of its source. */
 static int likeness(const struct events *events, const struct item *item,
                     const struct index_track *track)
 {
@@ -24,8 +24,8 @@ static int likeness(const struct events *events, const struct item *item,
            (track->vcpu >= 0 && item->vcpu == track->vcpu);
 }
 
-/* A slice may begin or end where its source has no event (another source's event ended it, or the trace did): its error is
- * that of the source's next event, or else the largest of the trace. */
+/* A slice may begin or end without an event of its source, by an event of another source, or at the end of the trace.
+ * Then its error is the error of its source's next event, or else the largest error in the trace. */
 static int find_moment(struct exchange *x, const struct index_track *track, int64_t time,
                        struct moment *ret)
 {
@@ -61,7 +61,7 @@ static int find_moment(struct exchange *x, const struct index_track *track, int6
     return 0;
 }
 
-/* What is lent of an item ends with the next one: the one that was found is read again. */
+/* An item is lent only until the next one, so the found item is read again. */
 static int put_event(struct exchange *x, const char *key, int place, int64_t time)
 {
     struct json_writer *w = &x->answer.json;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/slices, api/counts, api/values, api/arrows: pieces of the timeline at the detail that pixels can show. Arrays
- * are flat: a view has tens of thousands of slices. */
+/* GET api/slices, api/counts, api/values, api/arrows: pieces of the timeline in the detail that pixels can show. Arrays
+ * are flat, because a view has tens of thousands of slices. */
 
 #include "serve/routes.h"
 
 #define ARROWS_MAX 10000
 #define ARROWS_DEFAULT 1000
 
-/* What these have in common: parameters from, to, pixels and tracks. */
+/* What they share: the parameters from, to, pixels and tracks. */
 struct piece {
     struct api_span span;
     unsigned pixels;
-    int64_t resolution; /* ns a pixel */
+    int64_t resolution; /* ns per pixel */
     uint32_t tracks[EXCHANGE_TRACKS_MAX];
     int n_tracks;
 };
@@ -30,7 +30,7 @@ static int piece_get(struct exchange *x, struct piece *ret)
     return 0;
 }
 
-/* `{"from":…,"to":…,"resolution":…,"tracks":[` */
+/* Writes `{"from":…,"to":…,"resolution":…,"tracks":[` */
 static void put_head(struct exchange *x, const struct piece *piece)
 {
     struct json_writer *w = &x->answer.json;
@@ -44,7 +44,7 @@ static void put_head(struct exchange *x, const struct piece *piece)
     json_write_array(w);
 }
 
-/* `{"id":1,"KEY":[` */
+/* Writes `{"id":1,"KEY":[` */
 static void put_track(struct exchange *x, uint32_t track, const char *key)
 {
     struct json_writer *w = &x->answer.json;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/statistics: what slices took in a span of time, by track and name. */
+/* GET api/statistics: how much time slices took in a span of time, by track and name. */
 
 #include "serve/routes.h"
 #include "serve/statistics.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/trace: what there is to show. GET api/names?ids=1,2: names that it left out. */
+/* GET api/trace: what can be shown. GET api/names?ids=1,2: names that it left out. */
 
 #include "analysis/states/states.h"
 #include "serve/routes.h"
@@ -32,7 +32,7 @@ static void put_number(struct json_writer *w, const char *key, int64_t value)
     json_write_i64(w, value);
 }
 
-/* -1 is unknown, and left out. */
+/* Leaves out -1, which is unknown. */
 static void put_known(struct json_writer *w, const char *key, int32_t value)
 {
     if (value >= 0)

@@ -14,7 +14,7 @@
 #define DIR_PREFIX "strata-view-"
 #define FILE_NAME "open.html"
 
-/* ADDRESS has no character that HTML would need an escape for. */
+/* ADDRESS must not contain characters that HTML escapes. */
 static int write_file(const struct locked_dir *dir, const char *address)
 {
     char page[1024];
@@ -33,7 +33,7 @@ static int write_file(const struct locked_dir *dir, const char *address)
     return (size_t)n < sizeof page ? write_all(fd, page, (size_t)n) : -E2BIG;
 }
 
-/* In a session of its own, so that Ctrl-C does not end the browser, and without our output. */
+/* Starts it in a session of its own, so that Ctrl-C does not end the browser, and without our output. */
 static int start(const char *path)
 {
     char program[] = "xdg-open";

@@ -25,7 +25,7 @@ void distribution_done(struct distribution *distribution)
     *distribution = (struct distribution){0};
 }
 
-/* The order of the list: the longest first, then the earliest. */
+/* Orders the list: the longest first, then the earliest. */
 static int compare_slowest(const void *a, const void *b)
 {
     const struct distribution_slice *x = a, *y = b;
@@ -41,7 +41,7 @@ static int compare_slowest(const void *a, const void *b)
     return (int)x->depth - (int)y->depth;
 }
 
-/* Whether A is to be nearer to the top of the heap, from which slices are dropped. */
+/* True if A is nearer to the top of the heap, from which slices are dropped. */
 static bool drops_before(const struct distribution_slice *a, const struct distribution_slice *b)
 {
     return compare_slowest(a, b) > 0;

@@ -7,7 +7,7 @@
 #include "event/program.h"
 #include "print/json.h"
 
-/* The index has numbers of sources, which are others where one is missing that the index has. */
+/* The index has numbers of sources, which differ if a source of the index is missing from TRACE. */
 static int check_sources(const struct server *server, const struct trace *trace,
                          struct error *error)
 {
@@ -17,7 +17,7 @@ static int check_sources(const struct server *server, const struct trace *trace,
                      trace->missing ? trace->missing : "");
 }
 
-/* The next run of items. One of several sources that fails only ends, but what a request asks for may be in it. */
+/* Reads the next run of items. If one of several sources fails, it only ends, but the requested events may be in it. */
 static int next_run(struct events *events, struct error *error)
 {
     int r = trace_next(events->trace, &events->items);
@@ -128,7 +128,7 @@ static void put_vcpu(struct json_writer *w, const struct item *item)
     put_text(w, "vcpu", &text);
 }
 
-/* `[["FIELD","0x40 (NAME)"],…]`: what people read of each field that is there. */
+/* Writes `[["FIELD","0x40 (NAME)"],…]`: the text of each field that is present. */
 static void put_shown(struct json_writer *w, const struct item *item)
 {
     const struct event_class *class = item->class;

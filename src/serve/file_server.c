@@ -11,19 +11,20 @@
 #include "base/macro.h"
 #include "libraries/libmicrohttpd.h"
 
-/* A browser opens some before it needs them. */
+/* A browser opens some connections before it needs them. */
 #define CONNECTIONS_MAX 64u
-/* A connection on which nothing is received or sent. */
+/* limit for a connection without traffic */
 #define IDLE_SECONDS 15u
 #define HEADERS_MAX ((size_t)32 << 10)
-/* What the kernel holds of a connection, which counts as sent: so a fetch that breaks off before its end is none. */
+/* The size of the socket's buffer, whose contents count as sent. It is small, so that a fetch that breaks off earlier
+ * does not count. */
 #define SEND_ROOM (128 << 10)
 
 struct file_server {
     const struct file_site *site;
     int file;
     struct MHD_Daemon *daemon;
-    struct MHD_Connection *sending; /* the one that is sent the file; NULL: none */
+    struct MHD_Connection *sending; /* the connection that gets the file, or NULL */
     bool is_sent;
 };
 
@@ -39,7 +40,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return value ? value : "";
 }
 
-/* Whether TARGET is the file's path. All of it is compared, so that the time says nothing of the secret. */
+/* True if TARGET is the file's path. Compares all of it, so that the time tells nothing about the secret. */
 static bool is_path(const struct file_site *site, const char *target)
 {
     size_t len = strlen(site->path), n = strlen(target);
@@ -50,7 +51,8 @@ static bool is_path(const struct file_site *site, const char *target)
     return differences == 0;
 }
 
-/* The first line was read: TARGET is as it stands there. What handle() gets: a mark of the file's path; NULL: another one. */
+/* Called after the first line, with TARGET from it. Returns what handle() gets: a mark for the file's path, NULL for
+ * another. */
 static void *begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
     static char mark;
@@ -77,7 +79,7 @@ static unsigned find_status(const struct file_server *server, struct MHD_Connect
     return is_get && server->sending ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK;
 }
 
-/* The file, or nothing. NULL: there is no memory. */
+/* Makes the response with the file, or an empty one. NULL if out of memory. */
 static struct MHD_Response *make_response(const struct file_server *server, unsigned status)
 {
     static char nothing[1];
@@ -157,7 +159,7 @@ static void end(void *arg, struct MHD_Connection *connection, void **state,
     server->is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
 }
 
-/* The descriptor to wait for; a negative errno. */
+/* Returns the descriptor to wait for, or a negative errno. */
 static int start(struct file_server *server, int listener)
 {
     const struct MHD_OptionItem options[] = {
@@ -180,7 +182,7 @@ static int start(struct file_server *server, int listener)
     return info && info->epoll_fd >= 0 ? info->epoll_fd : -EOPNOTSUPP;
 }
 
-/* One round: sleeps, and serves what is ready. 1: go on; 0: stopped; -errno. */
+/* Waits once, and serves what is ready. 1 to continue; 0 if stopped; a negative errno. */
 static int serve(struct file_server *server, int fd, int stop_fd, int64_t deadline)
 {
     struct pollfd fds[] = {{stop_fd, POLLIN, 0}, {fd, POLLIN, 0}};

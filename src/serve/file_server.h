@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Serves one file, once, to the page of one other site in a browser of this machine; no other gets it:
+/* Serves one file, once, to a page of one other site in a browser on this machine. Nobody else gets it:
  *
- *  - the path has a secret, which other users of this machine do not know;
- *  - the header Host must name the server, so that a name of another site that resolves to our address is not ours;
- *  - the header Origin must be that site. The answer lets the browser show the file to pages of that site alone.
+ *  - The path has a secret, which other users of this machine do not know.
+ *  - The header Host must name the server, which excludes names of other sites that resolve to our address.
+ *  - The header Origin must be that site. The answer permits the browser to show the file only to pages of that site.
  *
- * By libmicrohttpd, in the thread that calls. */
+ * Uses libmicrohttpd, in the calling thread. */
 
 #include "base/error.h"
 #include "serve/guard.h"
@@ -19,8 +19,8 @@ struct file_site {
     uint64_t size;      /* of the file */
 };
 
-/* Answers requests to LISTENER, which it closes, until the file was sent whole, for WAIT_MS, and while it is being sent. FILE
- * stays the caller's. STOP_FD: ends it when it is readable. 1: the file was sent; 0: it was stopped; -ETIMEDOUT, or another
- * negative errno with ERROR. */
+/* Answers requests to LISTENER, which it closes, until the whole file was sent, at most for WAIT_MS and the time of
+ * sending. The caller keeps FILE. Ends when STOP_FD is readable. 1 if the file was sent; 0 if it was stopped;
+ * -ETIMEDOUT, or another negative errno with ERROR. */
 int file_server_run(int listener, const struct file_site *site, int file, int stop_fd,
                     unsigned wait_ms, struct error *error);

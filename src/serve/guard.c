@@ -34,7 +34,7 @@ void guard_add_host(struct guard *guard, const char *host)
     guard->n_hosts++;
 }
 
-/* In the same time for each S of this length. */
+/* Takes the same time for each S of this length. */
 bool guard_knows_secret(const struct guard *guard, const char *s)
 {
     unsigned differences = 0;
@@ -46,7 +46,7 @@ bool guard_knows_secret(const struct guard *guard, const char *s)
     return differences == 0;
 }
 
-/* "192.0.2.1:8080", "[2001:db8::1]:8080" */
+/* True for "192.0.2.1:8080" and "[2001:db8::1]:8080". */
 static bool is_address(const char *host, unsigned port)
 {
     struct host_port parts;
@@ -74,7 +74,7 @@ bool guard_accepts_host(const struct guard *guard, const char *host)
     return guard->any_address && is_address(host, guard->port);
 }
 
-/* Origin: "http://HOST", of a page of ours. */
+/* True if ORIGIN is "http://HOST" of our own page. */
 static bool is_own_origin(const struct guard *guard, const char *origin)
 {
     static const char scheme[] = "http://";

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Who may read the trace: those who know the secret. It is a random number that is made at each start, and the first
- * part of each path. The rest of this guards against pages of other sites in a browser that knows it:
+/* Decides who may read the trace: clients that know the secret. It is a random number, made at each start, and the
+ * first part of each path. Further checks guard against pages of other sites in a browser that knows the secret:
  *
- *  - The header Host must name this server, so that a name of another site that resolves to our address ("DNS
- *    rebinding") is not ours.
- *  - What the browser says another site's page has requested (Sec-Fetch-Site, Origin) is refused, but for a link that
- *    the user follows to the page.
+ *  - The header Host must name this server, which excludes names of other sites that resolve to our address ("DNS
+ *    rebinding").
+ *  - Requests from another site's page, as the browser states them (Sec-Fetch-Site, Origin), are refused, except if the
+ *    user follows a link to the page.
  *
- * Answers have no CORS header, so that browsers show them to our own pages only, and a policy by which our page loads
- * nothing from elsewhere. */
+ * Answers have no CORS header, so browsers show them only to our own pages. Their policy forbids our page to load
+ * anything from elsewhere. */
 
 #include "base/error.h"
 
@@ -22,23 +22,24 @@ struct guard {
     /* "localhost:8080", in lower case. */
     char hosts[GUARD_HOSTS_MAX][300];
     unsigned n_hosts;
-    bool any_address; /* any address in digits may be in Host: it listens on all of the machine's */
+    /* Host may have any numeric address, because the server listens on all addresses of the machine */
+    bool any_address;
     unsigned port;
 };
 
-/* Makes the secret. -errno. */
+/* Makes the secret. A negative errno. */
 int guard_init(struct guard *guard, unsigned port);
-/* HOST, without a port, is ours; an IPv6 address without brackets. */
+/* Adds HOST, without a port, as a name of this server; an IPv6 address without brackets. */
 void guard_add_host(struct guard *guard, const char *host);
 
 bool guard_knows_secret(const struct guard *guard, const char *s);
-/* Whether HOST, the header, is ours; NULL: there is none. */
+/* True if HOST, the header, names this server. NULL: there is no header. */
 bool guard_accepts_host(const struct guard *guard, const char *host);
 
-/* What a browser says of where a request is from; NULL: there is no such header. */
+/* What a browser states about the source of a request; NULL if there is no such header. */
 struct guard_headers {
     const char *host, *origin, *site, *mode, *destination; /* Sec-Fetch-… */
 };
-/* NULL: the request may be answered; otherwise, the reason why not. IS_PAGE: for the page itself. */
+/* Returns NULL if the request may be answered, otherwise the reason. IS_PAGE: it is for the page itself. */
 const char *guard_refuses(const struct guard *guard, const struct guard_headers *headers,
                           bool is_page);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP: libmicrohttpd, with a thread per connection, so that a request that reads many events keeps no other waiting. */
+/* The HTTP server, by libmicrohttpd, with a thread per connection, so that a request that reads many events does not
+ * delay others. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,13 +13,13 @@
 #include "serve/routes.h"
 
 #define CONNECTIONS_MAX 64u
-/* A connection on which nothing is sent or received. */
+/* limit for a connection without traffic */
 #define IDLE_SECONDS 60u
 /* The first line and all headers of a request. */
 #define HEADERS_MAX ((size_t)64 << 10)
 #define BODY_MAX ((size_t)1 << 20)
 
-/* The page loads what is built in, and nothing from elsewhere; no other page shows it within itself. */
+/* The page loads only what is built in. No other page may embed it. */
 #define POLICY "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 static const struct {
@@ -44,8 +45,8 @@ static void exchange_free(struct exchange *x)
     free(x);
 }
 
-/* PLACE keeps the exchange of a connection: libmicrohttpd itself refuses a request with too many headers or arguments after
- * begin(), and then calls neither handle() nor end(). */
+/* PLACE has the exchange of a connection. If a request has too many headers or arguments, libmicrohttpd itself refuses
+ * it after begin(), and calls neither handle() nor end(). */
 static void connect_or_close(void *arg, struct MHD_Connection *connection, void **place,
                              enum MHD_ConnectionNotificationCode code)
 {
@@ -63,7 +64,7 @@ static void connect_or_close(void *arg, struct MHD_Connection *connection, void 
     *place = NULL;
 }
 
-/* The first line was read: TARGET is as it stands there. */
+/* Called after the first line, with TARGET from it. */
 static void *begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -98,7 +99,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return libmicrohttpd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* -1: none that any address accepts. */
+/* -1 for a method that no address accepts. */
 static int parse_method(const char *name)
 {
     static const char *const names[] = {
@@ -114,7 +115,7 @@ static int parse_method(const char *name)
     return -1;
 }
 
-/* Whether the request may be answered; otherwise, the answer says why not. */
+/* True if the request may be answered. Otherwise the answer says why not. */
 static bool is_allowed(struct exchange *x, struct MHD_Connection *connection, const char *method)
 {
     struct guard *guard = &x->server->guard;
@@ -185,7 +186,7 @@ static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *co
     return r;
 }
 
-/* Called when the headers have been read, for each piece of the body, and after it. */
+/* Called when the headers were read, for each piece of the body, and after the body. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *piece,
                               size_t *piece_len, void **state)

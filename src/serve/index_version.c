@@ -36,8 +36,8 @@ static int keep_notes(struct generation *generation, const struct server_data *d
     return 0;
 }
 
-/* What identifies a track in all indexes of one trace. PARENT: of its parent. A source's own track gets another name when
- * a second source of the layer comes. */
+/* A key that identifies a track in all indexes of one trace. PARENT: its parent's key. A source's own track gets
+ * another name when a second source of the layer appears. */
 static uint64_t track_key(const struct index_track *track, uint64_t parent)
 {
     uint64_t key = hash_mix(parent, (uint64_t)track->kind << 8 | track->layer);
@@ -49,7 +49,7 @@ static uint64_t track_key(const struct index_track *track, uint64_t parent)
     return hash_mix(key, (uint32_t)track->vcpu);
 }
 
-/* Gives each track the id of its KEYS in earlier generations, or the next one. */
+/* Gives each track the id that its key in KEYS has in earlier generations, or a new one. */
 static int give_ids(struct generations *generations, struct generation *generation,
                     const uint64_t *keys, uint32_t n)
 {

@@ -19,11 +19,11 @@
 
 struct serve_live_reader {
     struct serve_live *live;
-    const char *path; /* as it was given */
+    const char *path; /* as the user gave it */
     char *dir;
     struct live_consumer consumer;
-    struct live_reader *reader; /* NULL: the recording has ended */
-    bool is_behind;             /* it has not read since somebody asks again */
+    struct live_reader *reader; /* NULL if the recording has ended */
+    bool is_behind;             /* it has not read since clients are back */
 };
 
 static bool is_same(const struct index_summary *a, const struct index_summary *b)
@@ -33,7 +33,8 @@ static bool is_same(const struct index_summary *a, const struct index_summary *b
            a->error_ns == b->error_ns;
 }
 
-/* Indexes what there is, and shows it unless nothing is new. -errno with ERROR: what was shown before stays. */
+/* Indexes what there is, and shows it if there is something new. A negative errno with ERROR; then the earlier data
+ * stay. */
 static int renew(struct serve_live *live, bool is_live, struct error *error)
 {
     struct serve_index index = {0};
@@ -68,7 +69,7 @@ static void finish(struct serve_live *live)
     server_set_ended(live->server);
 }
 
-/* What cannot be read at this moment may be readable a period later. */
+/* What cannot be read now may be readable a period later. */
 static int grown(void *arg, bool is_last)
 {
     struct serve_live_reader *reader = arg;
@@ -143,7 +144,7 @@ static void close_readers(struct serve_live *live)
     live->n_readers = 0;
 }
 
-/* Until a reader has something to do, or it is to stop. */
+/* Waits until a reader has something to do, or until it must stop. */
 static int wait_for_readers(const struct serve_live *live)
 {
     struct pollfd *fds = calloc(live->n_readers + (size_t)1, sizeof *fds);
@@ -174,7 +175,7 @@ static bool is_flushing(const struct serve_live *live)
     return false;
 }
 
-/* Reads nothing until somebody asks. */
+/* Reads nothing until a client is back. */
 static void wait_for_audience(struct serve_live *live)
 {
     struct audience *audience = server_audience(live->server);
@@ -189,7 +190,7 @@ static void wait_for_audience(struct serve_live *live)
     }
 }
 
-/* When each reader has looked once, requests need not wait any longer. */
+/* After each reader has looked once, requests need not wait any longer. */
 static void note_step(struct serve_live *live, struct serve_live_reader *reader)
 {
     reader->is_behind = false;

@@ -39,13 +39,13 @@ static int add_place(struct numbering *numbering, int64_t time, uint32_t skip)
     return 0;
 }
 
-/* Whether enough was read. */
+/* True if enough was read. */
 static bool has(const struct numbering *numbering, uint64_t number, int64_t time)
 {
     return numbering->n_events > number && numbering->time >= time;
 }
 
-/* The next request begins again. */
+/* The next request begins from the start. */
 static void forget(struct numbering *numbering)
 {
     if (numbering->open)
@@ -97,7 +97,7 @@ static int read_events(struct numbering *numbering, struct exchange *x, uint64_t
     return 0;
 }
 
-/* Reads on until event NUMBER, and one at or after TIME, were read. 0; -EAGAIN; another negative errno with ERROR. */
+/* Reads until event NUMBER, and an event at or after TIME, were read. 0; -EAGAIN; another negative errno with ERROR. */
 static int read_on(struct numbering *numbering, struct exchange *x, uint64_t number, int64_t time,
                    struct error *error)
 {

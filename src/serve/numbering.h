@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which number each event has, from 0 on in order of time. The trace is read once for it, as far as requests ask, and the
- * places of one event in NUMBERING_STEP are kept. */
+/* Numbers events from 0 on in the order of time. Reads the trace once, as far as requests need it, and stores the place
+ * of each NUMBERING_STEP-th event. */
 
 #include <pthread.h>
 
@@ -10,7 +10,7 @@
 
 #define NUMBERING_STEP 8192u
 
-/* Where the events from a number on begin: at a time, after `skip` events at that time. */
+/* Where the events from a number on begin: at `time`, after `skip` events with that time. */
 struct numbering_place {
     int64_t time;
     uint32_t skip;
@@ -18,25 +18,26 @@ struct numbering_place {
 
 struct numbering {
     pthread_mutex_t lock;
-    struct numbering_place *places; /* of events 0, NUMBERING_STEP, … */
+    struct numbering_place *places; /* of events 0, NUMBERING_STEP and so on */
     unsigned n, room;
-    struct events events; /* what is read next */
+    struct events events; /* not read yet */
     bool open, complete;
-    uint64_t n_events; /* that were read */
-    int64_t time;      /* of the last one, and how many there were at it */
+    uint64_t n_events; /* number of read events */
+    int64_t time;      /* of the last event, and how many events have this time */
     uint32_t same;
 };
 
-/* NULL: out of memory. */
+/* NULL if out of memory. */
 struct numbering *numbering_new(void);
 struct numbering *numbering_free(struct numbering *numbering);
 
-/* The last place at or before event NUMBER. 1: *RET_PLACE, and in *RET_FIRST the number of the event there; 0: there is
- * no such event; -EAGAIN: the trace was not read up to there, ask again; another negative errno with ERROR. */
+/* Finds the last place at or before event NUMBER. Returns 1 with *RET_PLACE, and the number of the event there in
+ * *RET_FIRST; 0 if there is no such event; -EAGAIN if the trace was not read so far yet, so ask again; another negative
+ * errno with ERROR. */
 int numbering_find(struct numbering *numbering, struct exchange *x, uint64_t number,
                    struct numbering_place *ret_place, uint64_t *ret_first, struct error *error);
-/* The same of the first event at or after TIME: it is at or after the place. Of a time after the last event, the last
- * place. */
+/* Finds a place at or before the first event at or after TIME; for a TIME after the last event, the last place. Returns
+ * the same. */
 int numbering_find_time(struct numbering *numbering, struct exchange *x, int64_t time,
                         struct numbering_place *ret_place, uint64_t *ret_first,
                         struct error *error);

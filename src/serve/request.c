@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-/* Decodes %XX, and in a query "+", in place. -EINVAL: a wrong escape, or a NUL. */
+/* Decodes %XX in place, and in a query also "+". -EINVAL for a wrong escape, or a NUL. */
 static int decode(char *s, bool query)
 {
     char *to = s;
@@ -108,7 +108,7 @@ const char *request_value(const struct request *request, const char *name)
     return NULL;
 }
 
-/* Digits, and maybe a sign, at *P, which is moved after them. */
+/* Reads digits with an optional sign at *P, and moves *P behind them. */
 static int parse_number(const char **p, int64_t *ret)
 {
     bool negative = **p == '-';

@@ -6,7 +6,7 @@
 #include "base/clock_ns.h"
 #include "serve/tsp/tsp.h"
 
-/* "{}" stands for any part of a path. */
+/* "{}" matches any part of a path. */
 struct route {
     const char *pattern; /* after the secret */
     enum method method;
@@ -23,7 +23,7 @@ static void get_asset(struct exchange *x)
     assets_get(x, x->request.parts[1]);
 }
 
-/* "/SECRET": names of the page are relative to "/SECRET/". */
+/* Redirects "/SECRET", because names in the page are relative to "/SECRET/". */
 static void redirect(struct exchange *x)
 {
     x->answer.status = HTTP_FOUND;
@@ -31,7 +31,7 @@ static void redirect(struct exchange *x)
 }
 
 #define LOOK_PERIOD_NS NSEC_PER_SEC
-/* How long the first request waits for the index of a recording that nobody looked at. */
+/* How long the first request waits for the index of a recording that nobody has watched. */
 #define CATCH_UP_NS (2 * NSEC_PER_SEC)
 #define TSP "tsp/api/"
 #define OUTPUTS TSP "experiments/{}/outputs"
@@ -108,7 +108,7 @@ static bool matches(const struct route *route, const struct request *request)
     return false;
 }
 
-/* Whether the trace is another one than was indexed. Unless NOW, it is looked at once a second at most. */
+/* True if the trace has changed since it was indexed. Unless NOW, checks at most once a second. */
 static bool has_changed(struct server *server, bool now)
 {
     const struct server_options *options = &server->options;
@@ -127,7 +127,7 @@ static void answer_changed(struct exchange *x)
                  "the trace was changed after it was indexed; start the server again");
 }
 
-/* With the generation that is asked for, or the newest one. */
+/* Runs the route with the requested generation, or the newest one. */
 static void run_route(struct exchange *x, const struct route *route)
 {
     int64_t number = 0;

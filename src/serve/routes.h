@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* From a request to its answer. */
+/* Finds and runs what answers a request. */
 
 #include "serve/http_exchange.h"
 
-/* Fills the answer of X, of which the secret was checked, and the rest of its path was not. */
+/* Fills the answer of X. Its secret was checked, but the rest of its path was not. */
 void routes_run(struct exchange *x);
 
-/* The page's own files. */
+/* Answers with the page's own files. */
 void assets_get(struct exchange *x, const char *name);
 
-/* The page's API: each writes the answer, or `{"error":"…"}`. Times are ns (ticks where the clock's rate is unknown: "unit") since the begin of the trace, so that
- * JavaScript's numbers hold them exactly; tracks and names are numbers. These numbers and the begin are those of one index:
- * each request may say which with `generation`, and 410 is the answer if that one is gone; without, it is the newest. src/serve/web/api.ts has the types.
- *  api/trace       all tracks, with what is known of them; `generation` is the index's
- *  api/live        `generation` and `live`: while it is, the trace is being recorded, and later indexes of it will have
+/* The page's API. Each function writes the answer, or `{"error":"…"}`. Times are ns since the begin of the trace, so
+ * that JavaScript's numbers hold them exactly; if the clock's rate is unknown, they are ticks ("unit"). Tracks and
+ * names are numbers. These numbers and the begin belong to one index. A request may name it by `generation`; if that
+ * index is gone, the answer is 410. Without `generation`, it is the newest index. src/serve/web/api.ts has the types.
+ *  api/trace       all tracks and their properties; `generation` is the index's
+ *  api/live        `generation` and `live`: while it is true, the trace is being recorded, and later indexes will have
  *                  higher numbers
  *  api/names       ?ids                              names that api/trace left out
  *  api/slices      ?from&to&pixels&tracks            [begin, end, name, flags, n, covered, state, …] by depth
@@ -23,15 +24,16 @@ void assets_get(struct exchange *x, const char *name);
  *  api/values      ?from&to&pixels&tracks            [time, min, max, last, …]
  *  api/arrows      ?from&to&max                      [begin, track, depth, end, track, depth]
  *  api/slice       ?track&depth&time                 one slice, with the events that began and ended it
- *  api/events      ?from&skip&limit&filter&track&fields    rows; `next` and `skip` are those of the next request
+ *  api/events      ?from&skip&limit&filter&track&fields    rows; `next` and `skip` are for the next request
  *  api/search      ?text&from&limit                  slices by name, in order of time
  *  api/statistics  ?from&to&tracks                   number and durations by track and name
  *  api/latency     ?from&to&tracks&names&text&min&max&begin_from&begin_to&columns&limit
- *                  how long slices take that begin in the time: percentiles as strata latency has them, `buckets`
- *                  [from, before, count, …] of durations, `cells` [column of time, from, before, count, …], `names` that
- *                  took most, `slowest` [LIMIT]. Of a group of `tracks`, the tracks of slices in it; without, all of
- *                  these. `text`: names that contain it, or begin with what follows its `^`, beside the numbers `names`. `min` to `max`: durations only;
- *                  `begin_from` to `begin_to`: begins only. 413: there are more slices than are looked at at once */
+ *                  durations of slices that begin in the time: percentiles as in strata latency, `buckets`
+ *                  [from, before, count, …] of durations, `cells` [column of time, from, before, count, …], the `names`
+ *                  with the most time, `slowest` [LIMIT]. A group in `tracks` stands for its tracks with slices;
+ *                  without `tracks`, all of these count. `text` selects names that contain it, or begin with the text
+ *                  after its `^`, in addition to the numbers `names`. `min` and `max` limit durations, `begin_from` and
+ *                  `begin_to` limit begins. 413: too many slices to examine at once */
 void api_trace(struct exchange *x);
 void api_live(struct exchange *x);
 void api_names(struct exchange *x);

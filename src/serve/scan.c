@@ -3,7 +3,7 @@
 
 #include "base/macro.h"
 
-/* A piece has fewer slices than that, if it is not of one ns. */
+/* Limits of slices per piece, unless the piece is 1 ns long. */
 #define PIECE_MAX 65536u
 #define PIECE_FEW 8192u
 
@@ -24,7 +24,7 @@ void scan_done(struct scan *scan)
     index_slices_done(&scan->slices);
 }
 
-/* The end (included) of a piece that begins at scan->from. */
+/* Finds the end (included) of a piece that begins at scan->from. */
 static int find_end(struct scan *scan, int64_t *ret_end)
 {
     for (;;) {

@@ -20,14 +20,14 @@
 #define UNUSED_DAYS_MAX UINT64_C(30) /* that an index is kept, as docs/man/strata-serve.1 says */
 #define DAY_S UINT64_C(86400)
 
-/* What index_cache_open() calls back. */
+/* The argument of index_cache_open()'s callbacks. */
 struct build {
     const struct serve_source *source;
-    struct trace *trace;                   /* of which nothing was read */
-    const struct serve_index_hooks *hooks; /* NULL: none */
+    struct trace *trace;                   /* nothing of it was read */
+    const struct serve_index_hooks *hooks; /* may be NULL */
     const atomic_bool *stops;
     bool started;
-    char *settings; /* NULL: those of `source` */
+    char *settings; /* NULL: the settings of `source` */
 };
 
 static int build_index(void *arg, int fd, struct error *error)
@@ -59,7 +59,7 @@ static void note(const struct serve_index_hooks *hooks, const char *format, ...)
     hooks->note(hooks->arg, text);
 }
 
-/* A file whose contents the index depends on. */
+/* Adds a file on whose contents the index depends. */
 static void put_file(struct text *text, const char *key, const char *path)
 {
     struct stat st = {0};
@@ -72,7 +72,7 @@ static void put_file(struct text *text, const char *key, const char *path)
                 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* All but the traces that the index depends on. */
+/* Adds everything except the traces on which the index depends. */
 static void put_settings(struct text *text, const struct serve_source_options *options)
 {
     const struct trace_options *open = options->trace;
@@ -115,7 +115,7 @@ static int open_trace(const struct serve_source *source, struct trace **ret, str
     return trace_open(source->paths, source->n_paths, source->options->trace, ret, error);
 }
 
-/* A file without a name: in the cache, or where that cannot be, in the directory for temporary files. */
+/* Opens a file without a name: in the cache, or, if that fails, in the directory for temporary files. */
 static int open_unnamed(struct build *build, bool in_cache, struct error *error)
 {
     const struct index_cache_request request = request_of(build->source, build);
@@ -190,7 +190,7 @@ static int keep_facts(const struct trace *trace, struct serve_index *index)
     return 0;
 }
 
-/* An index without a source that could not be read is kept apart: the next time, it may be there. */
+/* An index without an unreadable source is cached under another key, because the source may be readable next time. */
 static int set_settings(struct build *build)
 {
     if (build->trace->n_missing == 0)
@@ -202,7 +202,7 @@ static int set_settings(struct build *build)
     return -ENOMEM;
 }
 
-/* The index of build->trace, which ends with it. */
+/* Makes the index of build->trace, and frees the trace. */
 static int make(struct build *build, bool live, struct serve_index *ret, struct error *error)
 {
     struct serve_index index = {.live = live,
@@ -271,7 +271,7 @@ int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE
     return index_cache_data_key(&request, ret_key, NULL);
 }
 
-/* Until what is being recorded can be opened, or its recording ends. Returns whether it is still being recorded. */
+/* Waits until a recording can be opened, or has ended. Returns true if it still runs. */
 static bool await_begin(const struct serve_source *source, const struct serve_index_hooks *hooks)
 {
     const struct timespec period = {.tv_nsec = BEGIN_POLL_NS};

@@ -56,7 +56,7 @@ static int read_items(struct exchange *x, struct tsp_query *query)
     return 0;
 }
 
-/* What would be shown without its filter is refused, not shown whole. */
+/* Refuses a filter, because the answer would ignore it. */
 static int check_filter(struct exchange *x, const struct tsp_query *query)
 {
     const char *const key = "filter_expressions_map";
@@ -68,7 +68,7 @@ static int check_filter(struct exchange *x, const struct tsp_query *query)
     return 0;
 }
 
-/* jansson does not always say so; anything else, it does. */
+/* jansson reports running out of memory only sometimes, but all other errors. */
 static bool is_no_memory(const json_error_t *error)
 {
     enum json_error_code code = json_error_code(error);
@@ -210,7 +210,7 @@ static void put_entry(struct exchange *x, const struct tsp_tree *tree, uint32_t 
     json_write_end(w);
 }
 
-/* A bit for each track that is shown: those that TREE shows, and the groups that they are in. */
+/* Returns a bit for each shown track: the tracks that TREE shows, and their groups. */
 static uint8_t *find_shown(const struct index *index, const struct tsp_tree *tree)
 {
     uint32_t n = index_summary(index)->n_tracks;

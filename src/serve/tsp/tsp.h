@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The Trace Server Protocol, version 0.6 (https://eclipse-cdt-cloud.github.io/trace-server-protocol): JSON over HTTP. What
- * is served is one trace in one experiment. Times are ns as the index has them. */
+/* The Trace Server Protocol, version 0.6 (https://eclipse-cdt-cloud.github.io/trace-server-protocol): JSON over HTTP.
+ * The server has one experiment with all served traces. Times are ns as in the index. */
 
 #include <jansson.h>
 
@@ -18,7 +18,7 @@ static inline int64_t tsp_entry(const struct exchange *x, uint32_t track, unsign
 {
     return (int64_t)x->generation->ids[track] << 8 | depth;
 }
-/* The number of its track, or INDEX_NO_TRACK. */
+/* Returns the number of its track, or INDEX_NO_TRACK. */
 static inline uint32_t tsp_entry_track(const struct exchange *x, int64_t entry)
 {
     return generation_track(x->generation, entry >> 8);
@@ -33,7 +33,7 @@ struct tsp_query {
     json_t *body;
     json_t *parameters; /* an object */
     bool has_range;
-    int64_t start, end; /* without a range: those of the trace */
+    int64_t start, end; /* without a range: of the trace */
     unsigned n_times;
     int64_t resolution; /* ns between two times */
     int64_t *items;
@@ -49,29 +49,29 @@ enum tsp_need {
 int tsp_query_read(struct exchange *x, unsigned needs, struct tsp_query *ret);
 void tsp_query_done(struct tsp_query *query);
 
-/* Whether the path names our experiment, and an output that is one of those called NAMES, ended by NULL; otherwise, the
- * answer is an error. */
+/* Check that the path names our experiment, and an output in NAMES, terminated by NULL. If false, the answer is an
+ * error. */
 bool tsp_check_experiment(struct exchange *x);
 bool tsp_check_output(struct exchange *x, unsigned part, const char *const *names);
 
-/* `{"status":…,"statusMessage":…,"model":`, then what the caller writes, and the end. */
+/* Writes `{"status":…,"statusMessage":…,"model":`. The caller writes the model, then tsp_end() writes the end. */
 void tsp_begin(struct exchange *x, const char *status);
-/* The status of a tree of tracks: of a recording under way there may be more. */
+/* The status of a tree of tracks. A running recording may have more tracks later. */
 const char *tsp_tree_status(const struct exchange *x);
 void tsp_end(struct exchange *x);
 
-/* A member. */
+/* Writes a member. */
 void tsp_put(struct json_writer *w, const char *key, const char *value);
 void tsp_put_number(struct json_writer *w, const char *key, int64_t value);
-/* "style":{"parentKey":KEY,"values":{}} */
+/* Writes "style":{"parentKey":KEY,"values":{}} */
 void tsp_put_style(struct json_writer *w, const char *key);
 
-/* The tree of all tracks that SHOWS accepts, and of the groups that they are in: `{"headers":[…],"entries":[…]}`. PUT
- * writes further members of an entry; may be NULL. */
+/* Writes the tree of all tracks that SHOWS accepts, and of their groups: `{"headers":[…],"entries":[…]}`. PUT writes
+ * further members of an entry; may be NULL. */
 struct tsp_tree {
     bool (*shows)(const struct index_track *track);
     void (*put)(struct exchange *x, const struct index_track *track, unsigned depth);
-    bool depths; /* an entry for each depth */
+    bool depths; /* one entry for each depth */
 };
 void tsp_put_tree(struct exchange *x, const struct tsp_tree *tree);
 
@@ -82,7 +82,7 @@ void tsp_put_tree(struct exchange *x, const struct tsp_tree *tree);
 #define TSP_TABLE "strata.events"
 #define TSP_STATISTICS "strata.statistics"
 
-/* Answers; the paths are in routes.c. */
+/* The answers; routes.c has the paths. */
 void tsp_health(struct exchange *x);
 void tsp_identifier(struct exchange *x);
 void tsp_traces(struct exchange *x);

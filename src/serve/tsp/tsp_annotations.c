@@ -7,7 +7,7 @@
 
 #define LOST "Lost events"
 #define BOOKMARKS "Bookmarks"
-/* The marker set that has a category of losses for each source. */
+/* The marker set with a category of losses for each source. */
 #define BY_SOURCE "strata.losses-by-source"
 #define CATEGORY_MAX 256
 #define ANNOTATIONS_MAX 10000u
@@ -42,7 +42,7 @@ void tsp_marker_sets(struct exchange *x)
 
 /* ---- categories ---- */
 
-/* The source's own track, in which TRACK is. */
+/* The source's own track above TRACK. */
 static uint32_t root_of(const struct index *index, uint32_t track)
 {
     while (index_track(index, track)->parent != INDEX_NO_TRACK)
@@ -109,7 +109,7 @@ void tsp_annotation_categories(struct exchange *x)
     tsp_end(x);
 }
 
-/* No categories: all. */
+/* Without categories, all are requested. */
 static bool is_requested(const struct tsp_query *query, const char *category)
 {
     const json_t *categories = json_object_get(query->parameters, "requested_marker_categories");
@@ -160,7 +160,7 @@ static int put_track(struct exchange *x, const struct tsp_query *query, uint32_t
     return r;
 }
 
-/* A member CATEGORY: the losses of the source with track ROOT; INDEX_NO_TRACK: of all. */
+/* Writes a member CATEGORY with the losses of the source with track ROOT; INDEX_NO_TRACK: of all sources. */
 static int put_losses(struct exchange *x, const struct tsp_query *query, const char *category,
                       uint32_t root, unsigned *n)
 {

@@ -46,7 +46,7 @@ static void put_bookmark(struct exchange *x, const struct tsp_bookmark *bookmark
     json_write_end(w);
 }
 
-/* The one that the path names, locked; NULL: there is none, which is the answer. */
+/* Returns the bookmark that the path names, with the lock held. If there is none, returns NULL and answers that. */
 static struct tsp_bookmark *find_bookmark(struct exchange *x)
 {
     struct tsp_bookmarks *bookmarks = &x->server->bookmarks;
@@ -58,7 +58,7 @@ static struct tsp_bookmark *find_bookmark(struct exchange *x)
     return NULL;
 }
 
-/* The bookmark in the body, without a UUID; its name is the caller's. */
+/* Reads the bookmark in the body, without a UUID. The caller owns its name. */
 static int read_bookmark(struct exchange *x, struct tsp_bookmark *ret)
 {
     struct tsp_query query;
@@ -90,7 +90,7 @@ static int read_bookmark(struct exchange *x, struct tsp_bookmark *ret)
     return r;
 }
 
-/* BOOKMARK's name becomes the list's. -ENOMEM, -E2BIG. */
+/* Appends BOOKMARK; the list owns its name. -ENOMEM, -E2BIG. */
 static int append(struct tsp_bookmarks *bookmarks, const struct tsp_bookmark *bookmark)
 {
     struct tsp_bookmark *bigger;

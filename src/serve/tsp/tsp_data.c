@@ -41,7 +41,7 @@ static void put_number(struct json_writer *w, int64_t value)
     json_write_str(w, text);
 }
 
-/* Of entries for tracks, the numbers of tracks; of those below, what is above. */
+/* Entries of tracks have the tracks' numbers; entries below them have numbers from here on. */
 #define FIRST_ROW ((int64_t)1 << 32)
 
 static void begin_entry(struct json_writer *w, int64_t id, int64_t parent, const char *name)
@@ -83,7 +83,7 @@ static int add_all(struct exchange *x, const struct tsp_query *query, struct sta
     return r;
 }
 
-/* A track, with how many there are on it, and empty cells. */
+/* Writes a track with the number of its slices, and empty cells. */
 static int put_track(struct exchange *x, const struct tsp_query *query, uint32_t number)
 {
     const struct index *index = x->generation->index;

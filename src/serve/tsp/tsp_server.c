@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TSP: the server, its trace, its experiment, and the outputs of that. */
+/* TSP: the server, its traces, its experiment, and the experiment's outputs. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void tsp_identifier(struct exchange *x)
     json_write_finish(w);
 }
 
-/* What traces and experiments have in common. */
+/* Writes what traces and experiments share. */
 static void put_common(struct exchange *x, const char *name, const char *uuid, uint64_t n_events)
 {
     const struct index_summary *summary = index_summary(x->generation->index);
@@ -53,7 +53,7 @@ static void put_common(struct exchange *x, const char *name, const char *uuid, u
     tsp_put(w, "indexingStatus", tsp_tree_status(x));
 }
 
-/* The number of the path that INPUT is of. */
+/* The index of INPUT's path. */
 static unsigned path_of(const struct server_options *options, const struct trace_input *input)
 {
     unsigned i = 0;
@@ -63,8 +63,8 @@ static unsigned path_of(const struct server_options *options, const struct trace
     return i;
 }
 
-/* The events of each path's trace, as the index has them by the trace's inputs. An array of the caller's, or NULL, which is the
- * answer. */
+/* Counts the events of each path's trace, from the index by the trace's inputs. Returns an array for the caller, or
+ * NULL after answering an error. */
 static uint64_t *count_events(struct exchange *x)
 {
     const struct server_options *options = &x->server->options;
@@ -148,7 +148,7 @@ void tsp_traces(struct exchange *x)
         put_traces(x, counts);
 }
 
-/* The answer: trace NUMBER; -1: there is none. */
+/* Answers with trace NUMBER, or, if it is -1, that there is none. */
 static void answer_trace(struct exchange *x, int number, const char *otherwise)
 {
     _cleanup_free_ uint64_t *counts = number >= 0 ? count_events(x) : NULL;
@@ -159,7 +159,7 @@ static void answer_trace(struct exchange *x, int number, const char *otherwise)
         put_trace(x, (unsigned)number, counts);
 }
 
-/* Whether PATH is SERVED, or in the directory SERVED. */
+/* True if PATH is SERVED, or in the directory SERVED. */
 static bool is_of(const char *path, const char *served)
 {
     size_t len = strlen(served);
@@ -169,7 +169,7 @@ static bool is_of(const char *path, const char *served)
     return strncmp(path, served, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-/* A client's path is compared with those that are served, as they were given and as absolute ones, and never opened: viewers
+/* Compares a client's path with the served paths, as they were given and as absolute paths. It is never opened. Viewers
  * search a directory for traces, and so ask for the files in it. */
 static int find_path(const struct exchange *x, const char *path)
 {
@@ -204,7 +204,7 @@ void tsp_open_trace(struct exchange *x)
     tsp_query_done(&query);
 }
 
-/* -1: there is no trace UUID. */
+/* -1 if there is no trace UUID. */
 static int find_trace(const struct exchange *x, const char *uuid)
 {
     char here[TSP_UUID_SIZE];
@@ -222,7 +222,7 @@ void tsp_trace(struct exchange *x)
     answer_trace(x, find_trace(x, x->request.parts[4]), "no such trace");
 }
 
-/* The experiment has all traces, always. */
+/* The experiment always has all traces. */
 void tsp_delete_trace(struct exchange *x)
 {
     int number = find_trace(x, x->request.parts[4]);
@@ -250,7 +250,7 @@ void tsp_experiments(struct exchange *x)
         json_write_finish(&x->answer.json);
 }
 
-/* 0: TRACES are all that are served, in any order; or answer_error(). */
+/* 0 if TRACES has all served traces, in any order; otherwise answer_error(). */
 static int check_traces(struct exchange *x, const json_t *traces)
 {
     unsigned n_paths = x->server->options.n_paths;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TSP: styles of states, told apart also by people who see few colours. */
+/* TSP: styles of states, which people who see few colours can distinguish, too. */
 
 #include "analysis/states/states.h"
 #include "serve/tsp/tsp.h"

@@ -3,5 +3,5 @@
 
 #include "index/index.h"
 
-/* The key of the style of SLICE, which is on TRACK. */
+/* The key of the style of SLICE on TRACK. */
 const char *tsp_slice_style(const struct index_track *track, const struct index_slice *slice);

@@ -58,7 +58,7 @@ void tsp_table_columns(struct exchange *x)
     tsp_end(x);
 }
 
-/* What lines are asked for. */
+/* The requested lines. */
 struct lines {
     const struct exchange *x;
     struct numbering *numbering;
@@ -67,8 +67,8 @@ struct lines {
     unsigned columns[COLUMNS]; /* in the order of the answer */
     unsigned n_columns;
     struct regex *patterns[COLUMNS];
-    bool searches, backwards; /* searches: begins at the first that matches */
-    /* The answer's: */
+    bool searches, backwards; /* searches: begins at the first line that matches */
+    /* For the answer: */
     uint64_t first;
     int64_t n;
 };
@@ -93,7 +93,7 @@ static void fail(struct exchange *x, int r, const struct error *error)
         answer_failure(&x->answer, r, error);
 }
 
-/* All, where none is named. */
+/* Reads the columns; all if none is named. */
 static int read_columns(struct exchange *x, const json_t *ids, struct lines *lines)
 {
     if (json_array_size(ids) == 0) {
@@ -208,7 +208,7 @@ static void put_cell(const struct exchange *x, const struct item *item, enum col
     }
 }
 
-/* 1 if all expressions match, 0, -ETIMEDOUT if that takes too long to find out, or -ENOMEM. */
+/* 1 if all expressions match, 0 if not, -ETIMEDOUT if finding out takes too long, or -ENOMEM. */
 static int matches(const struct lines *lines, const struct item *item)
 {
     int r = 0;
@@ -252,7 +252,7 @@ static void put_line(struct exchange *x, const struct lines *lines, const struct
     json_write_end(w);
 }
 
-/* The next event, not loss. As events_next(). */
+/* Returns the next event, not a loss. As events_next(). */
 static int next_event(struct events *events, const struct item **ret_item, int64_t *ret_time,
                       struct error *error)
 {
@@ -264,7 +264,7 @@ static int next_event(struct events *events, const struct item **ret_item, int64
     return r;
 }
 
-/* Opens EVENTS at PLACE, so that the next event is the one that the place is of. */
+/* Opens EVENTS at PLACE, so that the next event is the event of the place. */
 static int open_at(struct exchange *x, const struct numbering_place *place, struct events *ret,
                    struct error *error)
 {
@@ -284,7 +284,7 @@ static int open_at(struct exchange *x, const struct numbering_place *place, stru
     return MIN(r, 0);
 }
 
-/* The number of the first event at or after lines->time. 1, 0: there is none; or a negative errno. */
+/* Finds the number of the first event at or after lines->time. 1; 0 if there is none; or a negative errno. */
 static int find_by_time(struct exchange *x, struct lines *lines, struct error *error)
 {
     struct numbering_place place;
@@ -306,7 +306,7 @@ static int find_by_time(struct exchange *x, struct lines *lines, struct error *e
     return r;
 }
 
-/* The first event that matches, from lines->index on. */
+/* Finds the first event that matches, from lines->index on. */
 static int search_forwards(struct exchange *x, struct lines *lines, struct error *error)
 {
     struct numbering_place place;
@@ -329,7 +329,7 @@ static int search_forwards(struct exchange *x, struct lines *lines, struct error
     return r;
 }
 
-/* The last event that matches, from lines->index backwards: place by place. */
+/* Finds the last event that matches, from lines->index backwards, place by place. */
 static int search_backwards(struct exchange *x, struct lines *lines, struct error *error)
 {
     int64_t last = lines->index;
@@ -371,7 +371,7 @@ static int search_backwards(struct exchange *x, struct lines *lines, struct erro
     return 0;
 }
 
-/* The lines from lines->index on. */
+/* Writes the lines from lines->index on. */
 static int put_lines(struct exchange *x, struct lines *lines, struct error *error)
 {
     struct numbering_place place;

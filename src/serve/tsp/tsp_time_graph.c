@@ -30,7 +30,7 @@ static void put_metadata(struct json_writer *w, const char *key, int32_t value)
     json_write_end(w);
 }
 
-/* The members of an entry that others do not have. */
+/* Writes the members of an entry that other trees do not have. */
 static void put_entry(struct exchange *x, const struct index_track *track, unsigned depth)
 {
     const struct index_summary *summary = index_summary(x->generation->index);
@@ -60,7 +60,7 @@ void tsp_time_graph_tree(struct exchange *x)
     tsp_end(x);
 }
 
-/* The track and depth that ITEM, an entry, stands for; NULL: there is no such entry. */
+/* Finds the track and depth of ITEM, an entry; NULL if there is no such entry. */
 static const struct index_track *find_track(const struct exchange *x, int64_t item,
                                             uint32_t *ret_number, unsigned *ret_depth)
 {
@@ -72,7 +72,7 @@ static const struct index_track *find_track(const struct exchange *x, int64_t it
     return track && is_shown(track) && *ret_depth < track->n_depths ? track : NULL;
 }
 
-/* What is shown on SLICE. */
+/* Writes the label of SLICE. */
 static void put_label(const struct index *index, const struct index_slice *slice, struct text *text)
 {
     text_put_str(text, index_name(index, slice->name));
@@ -192,7 +192,7 @@ static void put_time(struct exchange *x, const char *key, int64_t ns)
     tsp_put(w, key, text);
 }
 
-/* What is unusual about SLICE, in words. */
+/* Writes what is unusual about SLICE, in words. */
 static void put_flags(struct json_writer *w, const struct index_slice *slice)
 {
     static const struct {
@@ -214,7 +214,7 @@ static void put_flags(struct json_writer *w, const struct index_slice *slice)
         put_text(w, "Note", &text);
 }
 
-/* The first event of TRACK's source at TIME. */
+/* Writes the first event of TRACK's source at TIME. */
 static int put_event(struct exchange *x, const struct index_track *track, int64_t time)
 {
     struct json_writer *w = &x->answer.json;

@@ -10,13 +10,13 @@
 
 #define UUID_BYTES 16
 
-/* What a UUID is made of, so that no two are the same. */
+/* What a UUID is made of, so that different things have different UUIDs. */
 enum uuid_of {
     UUID_TRACE,
     UUID_EXPERIMENT,
 };
 
-/* BYTES are changed to be of VERSION of RFC 9562. */
+/* Changes BYTES to be of VERSION in RFC 9562. */
 static void put_uuid(uint8_t bytes[UUID_BYTES], unsigned version, char *p)
 {
     bytes[6] = (uint8_t)((bytes[6] & 0x0f) | version << 4);
@@ -29,7 +29,7 @@ static void put_uuid(uint8_t bytes[UUID_BYTES], unsigned version, char *p)
     *p = '\0';
 }
 
-/* Version 8: what it is made of is ours. */
+/* Version 8, whose contents are defined here. */
 static void put_hash(enum uuid_of of, const char *const *paths, unsigned n, char *p)
 {
     uint8_t digest[SHA256_SIZE];

@@ -95,7 +95,8 @@ static int put_counts(struct exchange *x, const struct tsp_query *query, uint32_
     return 0;
 }
 
-/* At each time the value that holds there; 0 before the first. Viewers draw all series of a chart over the times of one. */
+/* Writes the value at each time; 0 before the first value. Viewers draw all series of a chart over the times of one
+ * series. */
 static int put_values(struct exchange *x, const struct tsp_query *query, uint32_t number)
 {
     struct json_writer *w = &x->answer.json;
@@ -171,7 +172,7 @@ void tsp_xy(struct exchange *x)
         tsp_end(x);
 }
 
-/* The value of counter NUMBER at TIME; nothing before its first. */
+/* Writes the value of counter NUMBER at TIME; nothing before its first value. */
 static int put_value_at(struct exchange *x, uint32_t number, const char *unit, int64_t time)
 {
     _cleanup_free_ struct index_value *values = NULL;
@@ -201,7 +202,7 @@ static void put_time(struct exchange *x, int64_t time)
     answer_put_text(&x->answer.json, &text);
 }
 
-/* Of a chart of events, the height is one of the viewer's choice of periods, which it knows itself. */
+/* In a chart of events, the height depends on the viewer's periods, so the viewer knows it itself. */
 void tsp_xy_tooltip(struct exchange *x)
 {
     const char *y = request_value(&x->request, "yValue");
