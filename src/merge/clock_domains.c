@@ -29,14 +29,13 @@ static const struct manifest_host *host_of(const struct merge_source *source)
     return source->recorded ? source->recorded->host : NULL;
 }
 
-/* True if its directory or the trace itself says how its clock relates to its host's. */
+/* True if its directory, or the trace itself, states how its clock relates to its host's. */
 static bool is_of_host(const struct merge_source *source)
 {
     return source->host_map.n > 0 || source->on_host_clock;
 }
 
-/* Assigns each source to the domain of its host, as far as its directory says so; otherwise to one of
- * its own. */
+/* Assigns each source to the domain of its host if its directory states the host, otherwise to a domain of its own. */
 static int first_domains(struct merge *merge)
 {
     int r = 0;
@@ -68,7 +67,7 @@ static int first_domains(struct merge *merge)
     return r;
 }
 
-/* All of the domain FROM become of INTO. */
+/* Moves all sources of the domain FROM to INTO. */
 static void join(struct merge *merge, unsigned from, unsigned into)
 {
     for (unsigned i = 0; i < merge->n_sources; i++)
@@ -102,7 +101,7 @@ int64_t merge_counter_ticks(const struct merge_counter *counter, int64_t time)
         wide_add(wide_div(since, wide_of_u64(counter->divisor)), wide_of(counter->offset)));
 }
 
-/* What the host's own clock showed when CLOCK stood where MOMENT has it. */
+/* Finds the time of the host's clock when CLOCK had the value in MOMENT. */
 static bool pair_of_moment(const struct clock *clock, const struct manifest_moment *moment,
                            struct clock_map_pair *ret)
 {
@@ -115,8 +114,8 @@ static bool pair_of_moment(const struct clock *clock, const struct manifest_mome
     return ticks > 0 && moment->monotonic_ns > 0 && moment->error_ns > 0;
 }
 
-/* Relates SOURCE, of which it is only known that it was recorded on the same host as others, by the
- * moments at which one of those recordings began and ended: the host's clocks were read together then. */
+/* Relates SOURCE, which was recorded on the same host as other sources, by the moments at which one of their recordings
+ * began and ended. At these moments all clocks of the host were read together. */
 static int relate_by_moments(struct merge *merge, struct merge_source *source)
 {
     const struct strings *names = &merge->config->same_host;
@@ -141,7 +140,7 @@ static int relate_by_moments(struct merge *merge, struct merge_source *source)
     return 0;
 }
 
-/* --same-host: clocks of one name are one clock, and the monotonic one is the host's. */
+/* --same-host: clocks with equal names are one clock, and the monotonic clock is the host's. */
 static int join_host(struct merge *merge)
 {
     const struct strings *names = &merge->config->same_host;
@@ -196,7 +195,7 @@ static int join_host(struct merge *merge)
     return 0;
 }
 
-/* "0.87", "3/4" as a fraction. */
+/* Parses "0.87" or "3/4" as a fraction. */
 static bool parse_ratio(const char *s, uint64_t *ret_multiplier, uint64_t *ret_divisor)
 {
     const char *slash = strchr(s, '/');
@@ -227,7 +226,7 @@ static bool parse_ratio(const char *s, uint64_t *ret_multiplier, uint64_t *ret_d
     return multiplier > 0 && divisor > 0;
 }
 
-/* NAME, or NAME=OFFSET, or NAME=OFFSET*RATIO. */
+/* Parses NAME, NAME=OFFSET or NAME=OFFSET*RATIO. */
 static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
 {
     size_t len = strcspn(given, "=");
@@ -254,7 +253,7 @@ static int parse_tsc(struct merge *merge, const char *given, unsigned *ret)
                      given);
 }
 
-/* Pairs of a host's time and COUNTER's ticks, from those of the very counter and of KNOWN's. */
+/* Makes pairs of a host's time and SOURCE's ticks from KNOWN's pairs. */
 static int counter_pairs(struct merge *merge, const struct merge_source *known,
                          struct merge_source *source)
 {
@@ -286,8 +285,8 @@ static int counter_pairs(struct merge *merge, const struct merge_source *known,
     return r;
 }
 
-/* --tsc: sources that count one counter. Where the directory of one of them relates it to a host's clock, that does
- * so for all of them. */
+/* --tsc: sources with the same counter. If the directory of one of them relates the counter to a host's clock, this
+ * holds for all. */
 static int join_tsc(struct merge *merge)
 {
     const struct strings *given = &merge->config->tsc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the clocks of the domains relate to that of the reference. */
+/* Relates the clocks of the domains to the reference's clock. */
 
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ int64_t merge_time(const struct merge *merge, const struct merge_source *source,
 
 /* ---- Common events ---- */
 
-/* The resolution of a source's times, which are rounded down: QEMU's log has microseconds. */
+/* The resolution of a source's times, which are rounded down. QEMU's log has microseconds. */
 static int64_t step_ns(const struct merge_source *source, const struct common_events *marks)
 {
     uint64_t hz = source->clock.hz;
@@ -49,7 +49,7 @@ static int64_t step_ns(const struct merge_source *source, const struct common_ev
 struct all_marks {
     struct clock_fit_mark *items;
     size_t n;
-    struct text evidence; /* where they come from, in words */
+    struct text evidence; /* where the marks come from, in words */
 };
 
 static const char *const by_texts[] = {
@@ -78,7 +78,7 @@ static int match_sides(struct merge *merge, const struct merge_sync *sync,
     return r;
 }
 
-/* Adds the marks of SYNC to ALL if one side is in a related domain and the other is not. */
+/* Adds the marks of SYNC to ALL if one side is in a related domain and the other side is not. */
 static int add_marks(struct merge *merge, const struct merge_sync *sync, bool a_known,
                      struct all_marks *all)
 {
@@ -131,7 +131,7 @@ static bool is_related(const struct merge *merge, const struct merge_side *side)
     return merge->domains[merge->sources[side->source].domain].related;
 }
 
-/* Relates the domain INTO by all rules that relate it to a domain that is related already. */
+/* Relates the domain INTO by all rules between it and related domains. */
 static int relate_domain(struct merge *merge, unsigned into)
 {
     struct merge_domain *domain = &merge->domains[into];
@@ -169,7 +169,7 @@ static int relate_domain(struct merge *merge, unsigned into)
     return r;
 }
 
-/* Checks a rule whose sides were related without it: how far apart its events are then. */
+/* Checks a rule whose sides were related without it: how far apart its events are. */
 static int check_sync(struct merge *merge, const struct merge_sync *sync)
 {
     const struct merge_source *a = &merge->sources[sync->a.source];
@@ -208,7 +208,7 @@ static int check_sync(struct merge *merge, const struct merge_sync *sync)
     return merge->checks.error;
 }
 
-/* ---- All of it ---- */
+/* ---- All domains ---- */
 
 static int not_related(struct merge *merge, const struct merge_source *source)
 {
@@ -229,7 +229,7 @@ static int not_related(struct merge *merge, const struct merge_source *source)
         merge_is_tsc(&source->clock) ? ", or give --tsc if both count one time stamp counter" : "");
 }
 
-/* The name of the timeline: a host's, or one that no host has. */
+/* The name of the timeline: a host's boot ID, or an ID that no host has. */
 static int name_timeline(struct merge *merge)
 {
     const struct merge_domain *domain = &merge->domains[merge->sources[merge->reference].domain];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a source's clock and the timeline. */
+/* Writes the file that relates a source's clock to the timeline. */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 #include "format/ctf/ctf.h"
 #include "merge/internal.h"
 
-/* A clock that relates to the timeline by its rate alone gets pairs at this interval, so that the drift
- * that timeline/clock_map.h assumes in between is negligible; at most EVEN_PAIRS_MAX of them. */
+/* If a clock relates to the timeline only by its rate, it gets pairs at this interval, at most EVEN_PAIRS_MAX. Then the
+ * drift that timeline/clock_map.h assumes between pairs is negligible. */
 #define EVEN_PAIRS_NS INT64_C(10000000)
 #define EVEN_PAIRS_MAX 200000
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
@@ -32,7 +32,7 @@ static bool put_pair(struct text *text, const struct clock_map_pair *pair,
     return true;
 }
 
-/* The ticks of SOURCE at a time of its domain. */
+/* Converts a time of SOURCE's domain to its ticks. */
 static int64_t ticks_at(const struct merge_source *source, int64_t time)
 {
     int64_t low = 0, high = NUMBER_MAX_VALUE;
@@ -61,8 +61,8 @@ static int compare_ticks(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
-/* The ticks of the pairs of SOURCE and the timeline: those of the pairs of both clock maps in between; without
- * these, evenly spaced ones. */
+/* Chooses the ticks of the pairs that relate SOURCE to the timeline: from the pairs of both clock maps between them,
+ * or, without such pairs, at equal intervals. */
 static int64_t *choose_ticks(const struct merge *merge, const struct merge_source *source,
                              size_t *ret_n)
 {
@@ -97,8 +97,8 @@ static int64_t *choose_ticks(const struct merge *merge, const struct merge_sourc
     return ticks;
 }
 
-/* A CTF trace is read in ns, but its pairs are in its clock's ticks (trace/host_time.c): finds the
- * first tick whose time is *TICKS or later, and sets *TICKS to that time. */
+/* A CTF trace is read in ns, but its pairs are in its clock's ticks (trace/host_time.c). Finds the first tick whose
+ * time is *TICKS or later, and sets *TICKS to that time. */
 static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
 {
     const struct origin *origin = source->trace->inputs[0].origin;
@@ -122,8 +122,8 @@ static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
     return low;
 }
 
-/* Whether the clock of SOURCE stood still somewhere between two of its ticks. FROM is not before that of the last call;
- * *AT, 0 at first: the pair from which on this one looks. */
+/* True if the clock of SOURCE stood still somewhere between two of its ticks. FROM must not decrease from call to call.
+ * *AT, 0 at first, is the pair where this call begins to search. */
 static bool is_paused_between(const struct merge_source *source, int64_t from, int64_t to,
                               unsigned *at)
 {
@@ -137,7 +137,8 @@ static bool is_paused_between(const struct merge_source *source, int64_t from, i
     return is_paused;
 }
 
-/* The error of the time of TICKS, which is ERROR_NS, if none comes of a pause that begins there: that is the next pair's. */
+/* Reduces ERROR_NS, the error of the time of TICKS, if it includes a pause that begins there. The next pair covers the
+ * pause. */
 static int64_t error_before_pause(const struct merge *merge, const struct merge_source *source,
                                   int64_t ticks, unsigned at, int64_t error_ns)
 {

@@ -16,8 +16,7 @@ enum {
     CLASS_MATCHES,
 };
 
-/* The operator: the first with blanks around it, because a TEXT may contain one; otherwise the only
- * one. */
+/* Finds the operator: the first one with blanks around it, because a TEXT may contain one; otherwise the only one. */
 static const char *find_operator(const char *given)
 {
     const char *only = NULL;
@@ -29,7 +28,7 @@ static const char *find_operator(const char *given)
     return only && !strpbrk(only + 1, "=<") ? only : NULL;
 }
 
-/* A copy of the LEN bytes at S without the blanks around them. */
+/* Copies the LEN bytes at S without the blanks around them. */
 static char *trimmed(const char *s, size_t len)
 {
     while (len > 0 && *s == ' ') {
@@ -143,7 +142,7 @@ void common_done(struct common_events *marks)
     *marks = (struct common_events){0};
 }
 
-/* 1: it matches; 0; -ENOMEM. */
+/* Returns 1 if it matches, 0 if not, or -ENOMEM. */
 static int look_at_class(struct common_events *marks, const struct event_class *class)
 {
     if (class_map_grow(marks->classes, marks->n_classes, class) < 0)
@@ -154,7 +153,7 @@ static int look_at_class(struct common_events *marks, const struct event_class *
     return marks->classes[class->index] == CLASS_MATCHES;
 }
 
-/* Whether all of it is a number, in decimal or with 0x. */
+/* True if S is a number, decimal or with 0x. */
 static bool is_number(const char *s, size_t len, uint64_t *ret)
 {
     char copy[24];
@@ -172,7 +171,7 @@ static bool is_number(const char *s, size_t len, uint64_t *ret)
     return errno == 0 && *end == '\0';
 }
 
-/* What is in the parentheses, as it is compared. */
+/* Stores what the parentheses enclose, in the form in which it is compared. */
 static int put_groups(struct common_events *marks, const char *text,
                       const struct regex_range *groups, struct occurrence *occurrence)
 {
@@ -201,7 +200,7 @@ static int put_groups(struct common_events *marks, const char *text,
     return r;
 }
 
-/* 1: the text is one that is looked for, and OCCURRENCE gets it; 0; -ENOMEM; -ETIMEDOUT. */
+/* Returns 1 if the text matches, and fills OCCURRENCE; 0 if not; -ENOMEM; -ETIMEDOUT. */
 static int look_at_text(struct common_events *marks, const struct item *item,
                         struct occurrence *occurrence)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names the given traces as sources, and collects what is known of each before it is read. */
+/* Names the given traces as sources, and collects what is known of each source before it is read. */
 
 #include <ctype.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool is_name(const char *s, size_t len)
     return true;
 }
 
-/* The last part of PATH without its suffix, with '-' for each character that names do not have. */
+/* The last part of PATH without its suffix, with '-' for characters that names cannot have. */
 static char *stem_of(struct arena *arena, const char *path)
 {
     size_t len = strlen(path);
@@ -47,7 +47,7 @@ static char *stem_of(struct arena *arena, const char *path)
     return stem;
 }
 
-/* NAME, with a number after it where another source has that name. */
+/* Appends a number to NAME if another source has that name. */
 static const char *make_unique(struct merge *merge, const char *name)
 {
     char unique[NAME_LEN_MAX + 16];
@@ -58,7 +58,7 @@ static const char *make_unique(struct merge *merge, const char *name)
     return arena_strdup(&merge->arena, unique);
 }
 
-/* NAME NULL: there was no memory for it. */
+/* NAME NULL: there was not enough memory for it. */
 static int add_source(struct merge *merge, const char *path, const struct manifest_source *recorded,
                       const char *name)
 {
@@ -81,7 +81,7 @@ static int add_source(struct merge *merge, const char *path, const struct manife
     return bigger[merge->n_sources++].name ? 0 : merge_no_memory(merge);
 }
 
-/* The name of the virtual machine that SOURCE is of, as a part of a source's name; NULL: it has none, or no memory. */
+/* The name of SOURCE's virtual machine, as a part of a source's name. NULL if it has none, or if out of memory. */
 static char *machine_part(struct merge *merge, const struct manifest *manifest,
                           const struct manifest_source *source)
 {
@@ -101,7 +101,7 @@ static char *machine_part(struct merge *merge, const struct manifest *manifest,
     return arena_strndup(&merge->arena, name, len);
 }
 
-/* In the merged directory there may be monitors of several machines, or of one that has moved. */
+/* The merged directory may have monitors of several machines, or of a machine that has moved. */
 static int32_t monitor_of(const struct manifest *manifest, const struct manifest_source *source)
 {
     const struct manifest_vmm *vmm =
@@ -110,7 +110,8 @@ static int32_t monitor_of(const struct manifest *manifest, const struct manifest
     return vmm ? vmm->pid : 0;
 }
 
-/* Each source of a trace directory. GIVEN: as the user calls it, or NULL: sources of virtual machines are called by these. */
+/* Adds each source of a trace directory. GIVEN: the user's name for the directory; NULL: sources are named by their
+ * virtual machines. */
 static int add_recorded(struct merge *merge, const char *path, const char *given)
 {
     struct manifest *manifest = &merge->manifests[merge->n_manifests];
@@ -145,7 +146,7 @@ static int add_recorded(struct merge *merge, const char *path, const char *given
     return r;
 }
 
-/* Whether PATH is that of a source that was added before, by this name or another. */
+/* True if PATH is of a source that was added before, under this path or another. */
 static bool is_given(const struct merge *merge, const char *path)
 {
     struct stat st, other;
@@ -159,7 +160,7 @@ static bool is_given(const struct merge *merge, const char *path)
     return false;
 }
 
-/* PATH, or NAME=PATH where nothing has that whole name. */
+/* Adds PATH, or NAME=PATH if no file has that whole name. */
 static int add_operand(struct merge *merge, const char *operand)
 {
     const char *equals = strchr(operand, '=');
@@ -189,7 +190,7 @@ static int add_operand(struct merge *merge, const char *operand)
     return add_source(merge, path, NULL, name ? name : stem_of(&merge->arena, path));
 }
 
-/* NAME=LAYER. */
+/* Parses NAME=LAYER. */
 static int set_layer(struct merge *merge, const char *given)
 {
     const char *equals = strchr(given, '=');
@@ -217,7 +218,7 @@ static int add_trace_notes(struct merge *merge, const struct trace *trace)
     return r >= 0 && trace->hint ? merge_add_note(merge, "%s", trace->hint) : r;
 }
 
-/* Opens SOURCE by itself, in its own time. */
+/* Opens SOURCE alone, in its own time. */
 static int open_source(struct merge *merge, struct merge_source *source)
 {
     struct trace_options options = merge->config->open;
@@ -232,7 +233,7 @@ static int open_source(struct merge *merge, struct merge_source *source)
     return r < 0 ? r : add_trace_notes(merge, source->trace);
 }
 
-/* What is known of a source before it is read. */
+/* Sets what is known of a source before it is read. */
 static int init_source(struct merge *merge, struct merge_source *source)
 {
     const struct trace_input *input;
@@ -261,7 +262,7 @@ static int init_source(struct merge *merge, struct merge_source *source)
     return 0;
 }
 
-/* The files of --trace-events for SOURCE: those for all sources, and those with its name, NAME=FILE. */
+/* Chooses the files of --trace-events for SOURCE: files for all sources, and files for its name (NAME=FILE). */
 static int choose_events(struct merge *merge, struct merge_source *source)
 {
     const struct trace_options *given = &merge->config->open;

@@ -6,8 +6,7 @@
 #include "analysis/coverage/losses.h"
 #include "merge/internal.h"
 
-/* The sources that a side may refer to: the source or the layer that its event names before a colon;
- * otherwise any. */
+/* Finds the sources that a side may mean: the source or layer before a colon in its event, otherwise all. */
 static int init_side(struct merge *merge, struct merge_side *side, const struct common_side *given)
 {
     const char *colon = strchr(given->event, ':');
@@ -105,7 +104,7 @@ static void add_hint(void *arg, const char *path, const char *hint)
     (void)merge_add_note(merge, "%s: %s", path, hint);
 }
 
-/* Reads a source to its end. What is readable of a damaged one counts. */
+/* Reads a source to its end. The readable items of a damaged source count. */
 static int scan_source(struct merge *merge, unsigned i)
 {
     struct trace *trace = merge->sources[i].trace;
@@ -138,7 +137,7 @@ static int scan_source(struct merge *merge, unsigned i)
     return merge->error.code;
 }
 
-/* The source that has events of SIDE. */
+/* Finds the source that has events of SIDE. */
 static int find_side(struct merge *merge, const struct merge_sync *sync, struct merge_side *side)
 {
     struct text where = TEXT_IN_MEMORY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the trace directory of all sources, whose bytes are copied unchanged. */
+/* Writes the trace directory of all sources. Copies their bytes unchanged. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #include "tracedir/tracefs_copy.h"
 
 #define PAIRS_NAME "clock-pairs"
-/* A source has far fewer files beside them that could be called so. */
+/* A source has far fewer other files with such names. */
 #define PAIRS_PLACES_MAX 1000
 
 struct dir {
     struct merge *merge;
-    const char *path; /* the temporary one */
+    const char *path; /* of the temporary directory */
 };
 
 /* "DIR/NAME" in the arena, or NULL. */
@@ -63,8 +63,7 @@ static int copy_to(struct dir *directory, const char *from, const char *source, 
     return copy_file(from, to, &options, &directory->merge->error);
 }
 
-/* Copies a file that declares events under its own name, or with a number appended if the name is
- * taken. */
+/* Copies a file that declares events under its own name, with a number appended if the name is taken. */
 static int copy_events_file(struct dir *directory, const char *from,
                             const struct merge_source *source, bool follow,
                             struct manifest_source *out, const char **events)
@@ -79,7 +78,7 @@ static int copy_events_file(struct dir *directory, const char *from,
     return copy_to(directory, from, source->name, name, follow, &events[out->n_events++]);
 }
 
-/* The files that declare events: of the directory that it comes from, those of --trace-events, or those installed. */
+/* Copies the files that declare events: from the source's directory, of --trace-events, or the installed ones. */
 static int copy_events(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
@@ -112,7 +111,7 @@ static int copy_events(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* Copies the pages and what decodes them, whichever format contains them. */
+/* Copies the pages, and what decodes them, whatever format contains them. */
 static int copy_ftrace(struct dir *directory, const struct merge_source *source, const char *to)
 {
     const struct trace_options *open = &directory->merge->config->open;
@@ -215,7 +214,8 @@ static int copy_recorded(struct dir *directory, const struct merge_source *sourc
     return copy_whole_dir(directory, from, source, &options, out);
 }
 
-/* Where the file at PATH of the recorded source is in the result, in the arena; NULL: not as it was, or out of memory. */
+/* Returns where the file at PATH of the recorded source is in the result, in the arena. NULL if it was not copied
+ * unchanged, or if out of memory. */
 static const char *path_in_result(struct merge *merge, const struct manifest_source *recorded,
                                   const struct manifest_source *out, const char *path)
 {
@@ -228,8 +228,9 @@ static const char *path_in_result(struct merge *merge, const struct manifest_sou
                : NULL;
 }
 
-/* A place for SOURCE's file of pairs that has no other file of it: "guest/clock-pairs", or with a number appended. *RET_IS_COPIED:
- * its own pairs are there, copied with the directory that has the trace. NULL: out of memory, or there is none. */
+/* Returns a path for SOURCE's file of pairs that none of its other files has: "guest/clock-pairs", or with a number
+ * appended. *RET_IS_COPIED: its own pairs are there already, copied with the trace's directory. NULL if out of memory
+ * or if there is none. */
 static const char *pairs_place(struct dir *directory, const struct merge_source *source,
                                const struct manifest_source *out, bool *ret_is_copied)
 {
@@ -259,7 +260,7 @@ static const char *pairs_place(struct dir *directory, const struct merge_source 
     return NULL;
 }
 
-/* The file that relates SOURCE to the timeline. */
+/* Writes the file that relates SOURCE to the timeline. */
 static int write_pairs(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
@@ -276,7 +277,7 @@ static int write_pairs(struct dir *directory, const struct merge_source *source,
     return r;
 }
 
-/* Copies the pairs of its own directory unchanged, if they suffice. */
+/* Copies the pairs of the source's directory unchanged, if they suffice. */
 static int copy_pairs(struct dir *directory, const struct merge_source *source,
                       struct manifest_source *out)
 {
@@ -297,7 +298,7 @@ static int copy_pairs(struct dir *directory, const struct merge_source *source,
                  : copy_to(directory, from, source->name, base_of(path), false, &out->clock.pairs);
 }
 
-/* How its clock relates to the timeline. */
+/* Sets how its clock relates to the timeline. */
 static int put_clock(struct dir *directory, const struct merge_source *source,
                      struct manifest_source *out)
 {
@@ -342,8 +343,7 @@ static int put_xen(struct dir *directory, const struct merge_source *source,
     return 0;
 }
 
-/* The moments of a recording are times of its own host's clock, so they are left out on another
- * timeline. */
+/* The moments of a recording are times of its own host's clock, so they are left out on another timeline. */
 static void put_moments(const struct merge *merge, const struct merge_source *source,
                         struct manifest_source *out)
 {
@@ -366,7 +366,8 @@ static struct manifest_file *find_file(struct manifest_file *files, unsigned n, 
     return NULL;
 }
 
-/* Whether files of SOURCE may have been cut, and their recorder stated no lengths: nor may the copy then. */
+/* True if files of SOURCE may have been cut and their recorder stated no lengths. Then the copy must not state lengths
+ * either. */
 static bool lacks_lengths(const struct merge_source *source)
 {
     const struct catalogue *catalogue = &source->trace->catalogue;
@@ -379,7 +380,7 @@ static bool lacks_lengths(const struct merge_source *source)
     return false;
 }
 
-/* The files of OUT that were cut before have the lengths that the recorder wrote; the pairs of its clock may be made anew. */
+/* Files of OUT that were cut before keep the lengths that their recorder stated. The pairs of the clock may be new. */
 static int keep_lengths(struct dir *directory, const struct merge_source *source,
                         struct manifest_source *out)
 {
@@ -478,7 +479,7 @@ static int fill(struct dir *directory)
     return r;
 }
 
-/* Messages name the directory as the user did, not the temporary one. */
+/* Replaces the temporary directory's name in messages by the name that the user gave. */
 static void name_as_given(struct error *error, const char *temp_path, const char *given)
 {
     size_t len = strlen(temp_path), given_len = strlen(given);

@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 
-/* Units of the pictures; the style says how large these are on the page. */
+/* Units of the pictures; the style sets their size on the page. */
 #define SERIES_WIDTH 960
 #define SERIES_HEIGHT 48
 #define BAR_WIDTH 100
@@ -52,13 +52,13 @@ static uint64_t find_largest(const uint64_t *values, unsigned n)
     return largest;
 }
 
-/* One that is not 0 is at least a unit high. */
+/* A value that is not 0 is at least one unit high. */
 static double scale(uint64_t value, uint64_t largest, double height)
 {
     return value == 0 ? 0 : MAX((double)value / (double)largest * height, 1.0);
 }
 
-/* Steps from the base line up, and back to it at the end. */
+/* Puts steps, from the base line up and back to it at the end. */
 static void put_steps(struct text *out, const uint64_t *values, unsigned n, double step,
                       double height)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a view makes once per event class and then copies for each event. */
+/* Caches what a view makes once for each event class and copies for each event. */
 
 #include "base/arena.h"
 #include "base/text.h"
 #include "event/class.h"
 
 struct class_piece {
-    const char
-        *text; /* ends with a NUL, and TEXT_UNIT bytes after it are readable; NULL: not made yet */
+    /* Ends with a NUL, and TEXT_UNIT bytes after it are readable; NULL before it was made. */
+    const char *text;
     size_t len;
-    bool named;                      /* the class has fields whose values have names: */
-    uint16_t first_named, end_named; /* these, and others between them */
+    bool named;                      /* some fields of the class have names for their values: */
+    uint16_t first_named, end_named; /* these fields, and possibly others, are in this range */
 };
 
 /* By class->index. */
@@ -20,13 +20,13 @@ struct class_table {
     struct arena arena;
     struct class_piece *pieces;
     unsigned n;
-    /* Writes the piece. */
+    /* Makes the piece. */
     void (*make)(const struct event_class *class, struct text *text);
 };
 
 void class_table_done(struct class_table *table);
 
-/* NULL when memory is out. */
+/* NULL if out of memory. */
 const struct class_piece *class_table_make(struct class_table *table,
                                            const struct event_class *class);
 

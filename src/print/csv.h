@@ -11,13 +11,13 @@
 
 #define CSV_PIECE_MAX (TEXT_ROOM_MAX / 2)
 
-/* What is within quotes: with quotes doubled. */
+/* Puts the contents of a quoted cell, with quotes doubled. */
 void csv_put_quoted(struct text *out, const char *s, size_t len);
 
-/* What a cell's text asks for. */
+/* What the text of a cell needs. */
 enum {
-    CSV_QUOTES = 1, /* to stand in quotes, */
-    CSV_DOUBLE = 2, /* and its own to be doubled */
+    CSV_QUOTES = 1, /* the cell must be quoted, */
+    CSV_DOUBLE = 2, /* and quotes in it doubled */
 };
 
 /* True if a spreadsheet reads the LEN bytes at S as a formula: OWASP, "CSV Injection". */
@@ -26,7 +26,7 @@ static inline bool csv_begins_formula(const char *s, size_t len)
     return len > 0 && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
 }
 
-/* As csv_put_cell() has S. */
+/* S as in csv_put_cell(). */
 #ifdef __SSE2__
 static inline unsigned csv_needs_of(const char *s, size_t len)
 {
@@ -60,7 +60,7 @@ static inline unsigned csv_needs_of(const char *s, size_t len)
 }
 #endif
 
-/* A cell: in quotes where it holds a comma, a quote or a line end. S is TEXT_UNIT longer. */
+/* Puts a cell, quoted if it contains a comma, a quote or a line end. TEXT_UNIT bytes after S must be readable. */
 static inline void csv_put_cell(struct text *out, const char *s, size_t len)
 {
     unsigned needs = csv_needs_of(s, len);

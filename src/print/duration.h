@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Spans of time as numbers for programs. For people: duration_text() of event/clock.h. */
+/* Durations as numbers, for programs. For people there is duration_text() in event/clock.h. */
 
 #include "event/clock.h"
 
-/* TICKS as nanoseconds, or as they are; at most INT64_MAX. */
+/* Converts TICKS to nanoseconds, or keeps them if the clock has no rate. At most INT64_MAX. */
 int64_t duration_ns(const struct clock *clock, uint64_t ticks);

@@ -5,11 +5,11 @@
 
 #include "base/printable.h"
 
-/* html.css, by the build. */
+/* html.css, embedded by the build. */
 extern const char html_style[];
 extern const size_t html_style_len;
 
-/* A character, or its escape in ASCII. */
+/* Puts a character, or its escape in ASCII. */
 static void put_character(struct text *out, const char *s, size_t len)
 {
     if (len != 1) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* JSON (RFC 8259) written piece by piece. */
+/* Writes JSON (RFC 8259) piece by piece. */
 
 #include "base/json_string.h"
 #include "base/number.h"
 #include "event/value.h"
 
-/* One value: integers exactly, as JSON integers; booleans as true or false; runs of plain bytes as a
- * string of hexadecimal digits; arrays of integers as arrays; "Infinity", "-Infinity" and "NaN" as strings; null for an
- * absent value. */
+/* Writes a value. Integers are JSON integers, exactly; booleans are true or false; bytes are a string of hexadecimal
+ * digits; arrays of integers are arrays. Numbers that are not finite are "Infinity", "-Infinity" and "NaN". An absent
+ * value is null. */
 void json_put_value(struct text *text, const struct field *field, const struct value *value);
 
 static inline char *json_put_bool(char *p, bool v)
@@ -18,8 +18,8 @@ static inline char *json_put_bool(char *p, bool v)
     return p + (v ? 4 : 5);
 }
 
-/* As json_put_value() writes it at P, where NUMBER_MAX bytes are free, and returns its end; NULL:
- * it is not an integer or boolean. */
+/* Writes a value like json_put_value() at P, where NUMBER_MAX bytes must be free. Returns its end, or NULL if it is not
+ * an integer or boolean. */
 static inline char *json_put_integer(char *p, const struct field *field, const struct value *value)
 {
     if (unlikely(!value->present))
@@ -38,9 +38,9 @@ static inline char *json_put_integer(char *p, const struct field *field, const s
 /* All fields of an event as one object. */
 void json_put_fields(struct text *text, const struct item *item);
 
-/* Pieces: texts that are made once per class and then copied, each with its length in front. */
+/* Pieces are texts that are made once per class and then copied. Each is preceded by its length. */
 
-/* Moves the text of PIECE to TEXT, as a piece. */
+/* Moves the text of PIECE to TEXT as a piece. */
 void json_piece_put(struct text *text, struct text *piece);
 
 static inline const char *json_piece_next(const char *piece)
@@ -59,8 +59,8 @@ static inline void json_piece_copy(struct text *text, const char *piece)
     text_put(text, piece + sizeof len, len);
 }
 
-/* The same at P, where its length and TEXT_UNIT are free; returns its end. PIECE is of a list that
- * json_pieces_end() ended. */
+/* Copies a piece to P, where its length and TEXT_UNIT more bytes must be free. Returns its end. PIECE must be in a list
+ * that json_pieces_end() has ended. */
 static inline char *json_piece_copy_units(char *p, const char *piece)
 {
     uint32_t len;
@@ -69,7 +69,7 @@ static inline char *json_piece_copy_units(char *p, const char *piece)
     return text_copy_units(p, piece + sizeof len, len);
 }
 
-/* The same with a look for room: for pieces that are mostly short. */
+/* Puts a piece after making room; for pieces that are mostly short. */
 static inline void json_piece_put_units(struct text *text, const char *piece)
 {
     uint32_t len;
@@ -83,8 +83,8 @@ static inline void json_piece_put_units(struct text *text, const char *piece)
 
 void json_pieces_end(struct text *text);
 
-/* For each field of CLASS a piece: `"first":`, `,"second":`. */
+/* Makes a piece for each field of CLASS: `"first":`, `,"second":`. */
 void json_fields_make(const struct event_class *class, struct text *text);
-/* The VALUES of the fields of CLASS, which PIECES are of: `"first":1,"second":2`. */
+/* Puts VALUES of the fields of CLASS by PIECES: `"first":1,"second":2`. */
 void json_fields_put(struct text *text, const struct event_class *class, const struct value *values,
                      const char *pieces);

@@ -9,10 +9,10 @@
 #include "print/time_column.h"
 #include "print/view.h"
 
-/* The columns from CPU to SOURCE as they were last written, with the commas around them. */
+/* The columns from CPU to SOURCE as last written, with the commas around them. */
 struct who_cell {
-    const struct origin *origin; /* NULL: nothing is kept */
-    const char *name;            /* of the thread; a reader may learn better */
+    const struct origin *origin; /* NULL: empty */
+    const char *name;            /* of the thread; a reader may learn a better one */
     int32_t cpu, pid, vcpu;
     uint32_t len;
     char text[128];
@@ -25,16 +25,15 @@ struct line_csv {
     struct text *out; /* borrowed; the caller checks its error */
     struct view_options options;
     struct time_column time;
-    /* `GROUP,EVENT,,`, then for each field its key as in a quoted cell: `,""name"":`; `,"{` comes before the first
-     * key. */
+    /* `GROUP,EVENT,,`, then for each field its key as in a quoted cell: `,""name"":`. The first key follows `,"{`. */
     struct class_table classes;
-    struct text cell; /* in memory: what may need quotes */
+    struct text cell; /* in memory: a cell that may need quotes */
     struct text columns;
     struct who_cell who[WHO_CELLS];
     struct name_cells names;
 };
 
-/* Puts the scratch CELL, and empties it. */
+/* Puts CELL as a cell, and empties it. */
 static inline void put_scratch(struct text *out, struct text *cell, bool spreadsheet)
 {
     if (unlikely(spreadsheet && csv_begins_formula(cell->start, text_len(cell)))) {
@@ -90,7 +89,7 @@ static void make_spreadsheet_class(const struct event_class *class, struct text 
     make_columns(class, text, true);
 }
 
-/* ,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
+/* Puts ,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
 static void put_who(struct line_csv *line, const struct item *item, const char *name,
                     struct text *out)
 {
@@ -119,7 +118,7 @@ static void put_who(struct line_csv *line, const struct item *item, const char *
     text_put_char(out, ',');
 }
 
-/* Keeps these columns in CELL, if they are not too long. */
+/* Caches these columns in CELL, unless they are too long. */
 static _cold_ const struct who_cell *make_who(struct line_csv *line, struct who_cell *cell,
                                               const struct item *item, const char *name)
 {
@@ -140,7 +139,7 @@ static _cold_ const struct who_cell *make_who(struct line_csv *line, struct who_
     return cell;
 }
 
-/* NULL: these columns are not kept. */
+/* NULL if these columns cannot be cached. */
 static inline const struct who_cell *get_who(struct line_csv *line, const struct item *item,
                                              const char *name)
 {
@@ -155,7 +154,7 @@ static inline const struct who_cell *get_who(struct line_csv *line, const struct
 
 #define COMMON_MAX (TIME_COLUMN_MAX + NUMBER_MAX + sizeof(struct who_cell) + 1)
 
-/* TIME,ERROR,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
+/* Puts TIME,ERROR,CPU,PID,COMM,VCPU,LAYER,SOURCE, */
 static void put_common(struct line_csv *line, const struct item *item)
 {
     struct text *out = line->out;
@@ -193,7 +192,7 @@ static void put_field(struct line_csv *line, const struct field *field, const st
     cell->next = cell->start;
 }
 
-/* The fields, as json_put_fields() writes them, in a cell; and the comma after it. */
+/* Puts the fields as json_put_fields() does, as a cell, and the comma after it. */
 static void put_fields(struct line_csv *line, const struct item *item, const struct value *values,
                        const struct class_piece *all)
 {

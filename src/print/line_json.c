@@ -9,7 +9,7 @@
 
 struct line_json {
     struct sink sink;
-    struct text *out; /* borrowed; its error is the caller's to look at */
+    struct text *out; /* borrowed; the caller checks its error */
     struct view_options options;
     struct time_column time;
     /* `,"group":"sched","event":"sched_switch","fields":{`, then what json_fields_make() makes. */
@@ -33,7 +33,7 @@ static void make_class(const struct event_class *class, struct text *text)
     json_fields_make(class, text);
 }
 
-/* `"KEY":12.000000000,"KEY_ns":12000000000`. */
+/* Puts `"KEY":12.000000000,"KEY_ns":12000000000`. */
 static void put_seconds(struct line_json *line, struct text *out, const struct clock *clock,
                         const char *key, size_t key_len, int64_t time)
 {
@@ -63,7 +63,7 @@ static void put_seconds(struct line_json *line, struct text *out, const struct c
     out->next = p;
 }
 
-/* Where the rate is not known, `"ticks":12` or `"since_ticks":12`. */
+/* If the rate is unknown, puts `"ticks":12` or `"since_ticks":12`. */
 static void put_time(struct line_json *line, struct text *out, const struct item *item)
 {
     const struct clock *clock = &item->origin->clock;
@@ -109,7 +109,7 @@ static void put_vcpu(struct text *out, const struct origin *origin, int32_t vcpu
     text_done(&name);
 }
 
-/* What events and losses have in common. */
+/* Puts the members that events and losses have in common. */
 static void put_common(struct line_json *line, struct text *out, const struct item *item)
 {
     const struct origin *origin = item->origin;

@@ -10,10 +10,10 @@
 #define RED "\033[31m"
 #define PLAIN "\033[0m"
 
-/* A task's column as it was last written, with the blanks around it. */
+/* A task's column as last written, with the blanks around it. */
 struct task_cell {
     const struct origin *origin;
-    const char *name; /* what the origin called it; a reader may learn better */
+    const char *name; /* the origin's name for it; a reader may learn a better one */
     int32_t number;   /* pid or vCPU */
     uint32_t len;
     char text[104 + TEXT_UNIT];
@@ -22,7 +22,7 @@ struct task_cell {
 #define TASK_CELLS 256 /* a power of two */
 #define CPU_CELLS 256
 #define CPU_CELL 6
-/* A name longer than this is cut: the kernel's have at most 15 bytes. */
+/* A longer name is cut; names in the kernel have at most 15 bytes. */
 #define TASK_TEXT_MAX 72
 #define NAMED_TASK_WIDTH 20
 #define TASK_WIDTH 8
@@ -37,16 +37,16 @@ _Static_assert(COLUMNS_MAX + NAME_MAX_AT_ONCE < TEXT_ROOM_MAX / 2, "a line's hea
 
 struct line_text {
     struct sink sink;
-    struct text *out; /* borrowed; its error is the caller's to look at */
+    struct text *out; /* borrowed; the caller checks its error */
     struct view_options options;
     struct time_column time;
     struct class_table names;       /* "NAME:" */
     char cpus[CPU_CELLS][CPU_CELL]; /* " [NNN]" */
     struct task_cell tasks[TASK_CELLS];
     struct task_cell vcpus[TASK_CELLS];
-    size_t layer_width; /* of the longest name of a layer; 0: no such column */
-    size_t input_width; /* of the longest name of an input; 0: numbers */
-    bool is_plain;      /* a line has none of what options and layers add */
+    size_t layer_width; /* length of the longest name of a layer; 0: no such column */
+    size_t input_width; /* length of the longest name of an input; 0: numbers */
+    bool is_plain;      /* lines have nothing that options or layers add */
 };
 
 static void put_name(const struct event_class *class, struct text *text)
@@ -61,7 +61,7 @@ static inline char *put_literal(char *p, const char *s, size_t len)
     return p + len;
 }
 
-/* S as text_put_safe() has it, as far as it fits. */
+/* Puts S as text_put_safe() does, as far as it fits. */
 static char *put_word(char *p, const char *end, const char *s)
 {
     size_t left = strlen(s);
@@ -79,7 +79,7 @@ static char *put_word(char *p, const char *end, const char *s)
     return p;
 }
 
-/* WORD, to the right of a column of WIDTH, with a blank on both sides. */
+/* Puts WORD right-aligned in WIDTH columns, with a blank on both sides. */
 static void fill_cell(struct task_cell *cell, const char *word, size_t len, size_t width)
 {
     size_t blanks = 1 + (len < width ? width - len : 0);
@@ -174,7 +174,7 @@ static char *put_cpu(const struct line_text *line, char *p, int32_t cpu)
     return p;
 }
 
-/* What a time may be wrong by, in a column. */
+/* Puts the error of a time. */
 static char *put_error(char *p, const struct item *item)
 {
     static const struct {
@@ -216,7 +216,7 @@ static char *put_padded(char *p, const char *s, size_t width)
     return p + width;
 }
 
-/* Which input it is of: its name, or its number. */
+/* Puts the name or number of the item's input. */
 static char *put_input(const struct line_text *line, char *p, const struct item *item)
 {
     const struct view_options *options = &line->options;
@@ -230,7 +230,7 @@ static char *put_input(const struct line_text *line, char *p, const struct item 
     return p + line->input_width;
 }
 
-/* The time, and what only some views have before the CPU. Not inline, for the sake of the others. */
+/* Puts the time, and columns before the CPU that only some views have. Not inline, to keep the other views fast. */
 static _cold_ char *put_time_and_more(struct line_text *line, char *p, const struct item *item)
 {
     if (line->options.color)
@@ -263,7 +263,7 @@ static char *put_vcpu_column(struct line_text *line, char *p, const struct item 
     return put_literal(p, vcpu->text, vcpu->len - 1);
 }
 
-/* "d..2.", after a blank. */
+/* Puts "d..2." after a blank. */
 static _cold_ char *put_flags(char *p, const struct item *item)
 {
     struct kernel_context context;
@@ -272,7 +272,7 @@ static _cold_ char *put_flags(char *p, const struct item *item)
     return kernel_event_context(item, &context) ? kernel_context_put(&context, p) : PUT(p, "    -");
 }
 
-/* All columns before the name. */
+/* Puts all columns before the name. */
 static inline char *put_columns(struct line_text *line, char *p, const struct item *item)
 {
     const struct task_cell *task;

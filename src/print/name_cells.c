@@ -24,7 +24,7 @@ void name_cells_done(struct name_cells *cells)
     text_done(&cells->made);
 }
 
-/* Writes the member of this value into cells->made. False: the value has no name. */
+/* Makes the member of this value in cells->made. False if the value has no name. */
 static bool make_member(struct name_cells *cells, const struct item *item, unsigned field,
                         const struct value *value)
 {
@@ -50,15 +50,15 @@ static inline struct name_cell *cell_of(struct name_cells *cells, const struct f
     return &cells->cells[hash % NAME_CELLS];
 }
 
-/* At P, where TEXT_UNIT bytes are free. */
+/* Puts the separator at P, where TEXT_UNIT bytes must be free. */
 static inline char *put_separator(const struct name_cells *cells, char *p, bool first)
 {
     *p = ',';
     return first ? text_copy_units(p, cells->begin, cells->begin_len) : p + 1;
 }
 
-/* As name_cells_put() of one value, which CELL, unless NULL, keeps if it is not too long. Returns whether it has a
- * name. */
+/* Puts the name of one value, as name_cells_put(), and caches it in CELL (unless NULL) if it is not too long. True if
+ * it has a name. */
 static _cold_ bool put_new(struct name_cells *cells, struct name_cell *cell, struct text *out,
                            const struct item *item, unsigned field, const struct value *value,
                            bool first)

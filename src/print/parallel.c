@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks have numbers, from 0 in the order of their items, and are in a ring of jobs. Under the lock:
+/* Blocks are numbered from 0 in the order of their items. They are in a ring of jobs. Under the lock:
  *
  *   written <= taken <= filled <= written + n_jobs
  *
- * Blocks from `taken` on are waiting, those from `written` to `taken` are being printed or are printed, and wait for
- * their turn to be written. Threads take blocks in their order, so the thread whose block is `written` waits for no
- * other. */
+ * Blocks from `taken` on are waiting. Blocks from `written` to `taken` are being printed, or are printed and wait for
+ * their turn to be written. Threads take blocks in their order, so the thread with block `written` never waits for
+ * another thread. */
 #include "print/parallel.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 /* Items that are printed before threads begin. */
 #define ITEMS_BEFORE_THREADS 8192u
-/* Lines of a block beyond this are written as soon as the lines before them are. */
+/* A block's lines beyond this size are written as soon as the lines before them are. */
 #define TEXT_MAX ((size_t)1 << 20)
 #define ITEMS_AT_ONCE 64u
 #define STACK_SIZE ((size_t)1 << 20)
@@ -29,7 +29,7 @@ struct job {
     bool printed;
 };
 
-/* What one thread prints with. */
+/* What one thread uses to print. */
 struct printer {
     struct print_parallel *parallel;
     struct text text;
@@ -42,23 +42,23 @@ struct print_parallel {
     view_open *open;
     struct view_options options;
     struct text *out;
-    struct sink *view; /* writes to `out`, while nothing else does */
+    struct sink *view; /* writes to `out` while nothing else does */
     unsigned n_threads;
-    uint64_t n_before; /* items that were printed before threads began */
+    uint64_t n_before; /* items printed before threads began */
 
-    bool has_begun; /* the members below are set */
+    bool has_begun; /* the following members are set */
     struct item_copier copier;
-    struct printer printers[PRINT_THREADS_MAX]; /* the first is of the thread that reads */
+    struct printer printers[PRINT_THREADS_MAX]; /* the reading thread has the first */
     unsigned n_printers;
     struct job jobs[2 * PRINT_THREADS_MAX + 2];
     unsigned n_jobs;
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t filling, writing;
     uint64_t filled, taken, written;
-    bool is_writing; /* a thread writes the blocks from `written` on */
+    bool is_writing; /* a thread is writing blocks from `written` on */
     bool ended;
-    int error;       /* the first that is not of writing */
+    int error;       /* the first error except write errors */
     int write_error; /* for out->error */
     uint64_t n_bytes;
 };
@@ -68,7 +68,7 @@ static struct job *job_of(struct print_parallel *p, uint64_t number)
     return &p->jobs[number % p->n_jobs];
 }
 
-/* Turns the lines of TEXT into what `out` would write. */
+/* Converts the lines of TEXT to what `out` would write. */
 static int filter(const struct text *out, struct text *text)
 {
     struct text safe = TEXT_IN_MEMORY;
@@ -86,7 +86,7 @@ static int filter(const struct text *out, struct text *text)
     return 0;
 }
 
-/* Writes and empties TEXT, without the lock, in the turn of its block. */
+/* Writes and empties TEXT, without the lock, when its block's turn has come. */
 static void write_text(struct print_parallel *p, struct text *text, bool failed)
 {
     size_t len = text_len(text);
@@ -105,7 +105,7 @@ static bool has_failed(const struct print_parallel *p)
     return p->error || p->write_error;
 }
 
-/* Writes the lines in TEXT, of the block NUMBER, which has more; waits for those before it. */
+/* Writes the lines in TEXT of block NUMBER, which has more lines, after the lines of all earlier blocks. */
 static void write_part(struct print_parallel *p, struct text *text, uint64_t number)
 {
     bool failed;
@@ -118,7 +118,7 @@ static void write_part(struct print_parallel *p, struct text *text, uint64_t num
     write_text(p, text, failed);
 }
 
-/* Writes all blocks whose turn it is; with the lock. */
+/* Writes all blocks whose turn it is. Call with the lock. */
 static void write_printed(struct print_parallel *p)
 {
     if (p->is_writing)
@@ -163,7 +163,7 @@ static int make_lines(struct printer *printer, struct job *job, uint64_t number)
     return filter(p->out, &printer->text);
 }
 
-/* Prints the next block; with the lock. */
+/* Prints the next block. Call with the lock. */
 static void print_next(struct print_parallel *p, struct printer *printer)
 {
     uint64_t number = p->taken++;
@@ -245,7 +245,7 @@ static void end(struct print_parallel *p)
     p->has_begun = false;
 }
 
-/* Makes the threads, as far as there is memory for them. */
+/* Makes as many threads as memory permits. */
 static void begin_threads(struct print_parallel *p)
 {
     unsigned wanted = p->n_threads;
@@ -277,7 +277,7 @@ static void begin_threads(struct print_parallel *p)
     }
 }
 
-/* The results of the threads so far; with the lock. */
+/* Returns the result of the threads so far. Call with the lock. */
 static int check(struct print_parallel *p)
 {
     p->out->drained += p->n_bytes;
@@ -287,7 +287,7 @@ static int check(struct print_parallel *p)
     return p->error;
 }
 
-/* Gives the block that was filled to the threads, and waits for room for another. */
+/* Gives the filled block to the threads, and waits for room for another. */
 static int give(struct print_parallel *p)
 {
     int r;
@@ -328,7 +328,7 @@ static int flush(struct sink *sink)
     return r;
 }
 
-/* An item that no block holds. */
+/* Prints an item that does not fit into a block. */
 static int put_in_place(struct print_parallel *p, const struct item *item)
 {
     int r = flush(&p->sink);

@@ -7,9 +7,9 @@
 #define EVERY_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
 #define HIGH_BITS EVERY_BYTE(0x80)
 
-/* Whether one of the eight bytes is not written as it is: a control character, a quote, a backslash,
- * or not ASCII. Each subtraction borrows into the high bit of a byte that is too small; borrows may
- * also flag a harmless neighbour, which costs time only. */
+/* True if one of the eight bytes must be escaped: a control character, a quote, a backslash, or not ASCII. Each
+ * subtraction borrows into the high bit of a byte that is too small. A borrow may also flag a harmless neighbour, which
+ * only costs time. */
 static inline bool any_special(uint64_t v)
 {
     uint64_t quote = v ^ EVERY_BYTE('\'');
@@ -43,7 +43,7 @@ static char *put_escaped(char *p, uint8_t c, char quote)
     return p;
 }
 
-/* Python prefers single quotes, unless only double ones spare it a backslash. */
+/* Python prefers single quotes, unless only double quotes avoid a backslash. */
 static char choose_quote(const uint8_t *s, size_t len)
 {
     return memchr(s, '\'', len) && !memchr(s, '"', len) ? '"' : '\'';

@@ -9,14 +9,14 @@
 #include "event/class_map.h"
 #include "print/python_bytes.h"
 
-/* What is copied of a step whatever its length: copies of a known size are a few instructions. */
+/* So many bytes of a step are copied, whatever its length, because copies of a fixed size are a few instructions. */
 #define STEP_TEXT 29
 #define NAME_TEXT 32
 
 enum step_kind {
     STEP_HEX,       /* text, then a u64 */
     STEP_STRING,    /* text, then a counted string */
-    STEP_TEXT_ONLY, /* the front of a longer text */
+    STEP_TEXT_ONLY, /* the beginning of a longer text */
 };
 
 /* One argument, or a piece of a long name. */
@@ -29,12 +29,12 @@ struct step {
 /* How a class is printed. */
 struct plan {
     unsigned n_steps;
-    uint32_t least; /* payload bytes that it takes at least */
-    uint32_t room;  /* bytes of a line at most, but for the characters of strings */
+    uint32_t least; /* least payload size */
+    uint32_t room;  /* largest size of a line without the characters of strings */
     bool undeclared;
     bool swap;
     unsigned name_len;
-    char *name; /* "NAME ", NAME_TEXT bytes at least */
+    char *name; /* "NAME ", in at least NAME_TEXT bytes */
     struct step *steps;
 };
 
@@ -46,8 +46,8 @@ struct simpletrace_text {
     unsigned n_plans;
     struct plan *dropped;
     bool started;
-    uint64_t last; /* time of the item before */
-    uint32_t pid;  /* the one in pid_text */
+    uint64_t last; /* time of the previous item */
+    uint32_t pid;  /* number in pid_text */
     unsigned pid_len;
     char pid_text[16]; /* " pid=4294967295" */
 };
@@ -140,7 +140,8 @@ static _cold_ const struct plan *make_plan(struct simpletrace_text *t,
 
 /* ---- pieces of a line ---- */
 
-/* The time since the item before. Beyond 2^52 ns Python's double shows, so a double it is. */
+/* The time since the previous item. From 2^52 ns on, the rounding of Python's double is visible, so this uses a
+ * double. */
 static _cold_ char *put_long_delta(const struct simpletrace_text *t, char *p, uint64_t now,
                                    uint64_t before)
 {
@@ -224,7 +225,7 @@ static inline char *put_end(struct simpletrace_text *t, char *p, const struct pl
 
 /* ---- lines ---- */
 
-/* A line that text_room() has room for at once. */
+/* Puts a line for which text_room() has room at once. */
 static inline __attribute__((always_inline)) int put_line(struct simpletrace_text *t,
                                                           const struct plan *plan,
                                                           const struct item *item, const bool swap)
@@ -255,7 +256,7 @@ static inline __attribute__((always_inline)) int put_line(struct simpletrace_tex
     return 0;
 }
 
-/* Checks what put_line() does on its way, so that no half line is printed. */
+/* Makes the checks of put_line() in advance, so that no half line is printed. */
 static int check_strings(const struct plan *plan, const struct item *item)
 {
     const uint8_t *q = item->payload;
@@ -275,7 +276,7 @@ static int check_strings(const struct plan *plan, const struct item *item)
     return 0;
 }
 
-/* A line of any length, piece by piece. */
+/* Puts a line of any length, piece by piece. */
 static _cold_ int put_long_line(struct simpletrace_text *t, const struct plan *plan,
                                 const struct item *item)
 {

@@ -185,7 +185,7 @@ const char *table_make_shown(struct table *table, unsigned column, const char *b
 
 /* ---- CSV ---- */
 
-/* The name of a column, with what csv_put_cell() reads beyond it. */
+/* The name of a column, padded as csv_put_cell() requires. */
 static const char *make_head(struct table *table, const char *name, size_t *ret_len)
 {
     static const char padding[TEXT_UNIT];

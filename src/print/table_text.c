@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables as text. A table that keeps its rows is laid out when they are all there: how wide each column is, and which fit. */
+/* Prints tables as text. A table that keeps its rows is laid out at its end: the widths of columns, and which columns
+ * fit. */
 
 #include <limits.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/printable.h"
 #include "print/table_internal.h"
 
-/* The longest name that widens its column. */
+/* longer names do not widen their column */
 #define NAME_WIDTH_MAX 40u
 
 static void put_blanks(struct text *out, size_t n)
@@ -16,7 +17,7 @@ static void put_blanks(struct text *out, size_t n)
         text_put_char(out, ' ');
 }
 
-/* How many characters S is wide as it is printed. */
+/* The number of characters of S when printed. */
 static size_t count_characters(const struct table *table, const char *s, size_t len)
 {
     return printable_characters(s, len, table->out->passes);
@@ -26,8 +27,8 @@ static size_t count_characters(const struct table *table, const char *s, size_t 
 
 struct line {
     struct table *table;
-    bool has_cell, is_padded; /* whether the cell before is */
-    size_t blanks;            /* before the next cell, so that none end a line */
+    bool has_cell, is_padded; /* about the previous cell */
+    size_t blanks;            /* before the next cell; lines do not end with blanks */
 };
 
 static void put_cell(struct line *line, unsigned column, const char *s, size_t len)
@@ -71,7 +72,7 @@ static void put_head(struct table *table)
     text_put_char(table->out, '\n');
 }
 
-/* What the line of a row has in COLUMN. */
+/* Returns what the line of a row has in COLUMN. */
 static const char *make_cell(struct table *table, unsigned column, size_t *ret_len)
 {
     if (table_has_cell(table, column) || table->form.columns[column].width == 0)
@@ -128,7 +129,7 @@ static void widen_columns(struct table *table)
     }
 }
 
-/* The characters that COLUMN takes of a line. */
+/* The characters that COLUMN takes in a line. */
 static unsigned width_of(const struct table *table, unsigned column)
 {
     int width = table->text.columns[column].width;
@@ -145,7 +146,8 @@ static unsigned rank_of(const struct table *table, unsigned column)
     return table->text.columns[column].has_value ? table->form.columns[column].rank : UINT_MAX;
 }
 
-/* Leaves out what does not fit, from the most important column on; a column without a value also where any is left out. */
+/* Leaves out what does not fit, beginning with the most important columns. If any column is left out, columns without
+ * values are, too. */
 static void fit_columns(struct table *table)
 {
     bool is_weighed[TABLE_COLUMNS_MAX] = {false};

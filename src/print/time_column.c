@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "print/time_column.h"
 
-/* Up to this rate a second's ticks times 10^9 fit 64 bits. */
+/* Up to this rate, a second's ticks times 10^9 fit into 64 bits. */
 #define HZ_MAX (UINT64_MAX / NANOSECONDS)
 
 char *time_column_slow(struct time_column *column, const struct clock *clock, char *p, int64_t time)

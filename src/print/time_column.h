@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Times as text at the rate of a report. Successive events mostly fall into the same second, so its
- * digits are kept; what is left is one multiplication and nine digits. Of bare ticks, where the clock's rate is not
- * known, all digits but eight are kept. The text is exactly that of clock_put_time(). */
+/* Writes times as text at the rate of a report. Successive events mostly fall into the same second, so its digits are
+ * cached; the rest is one multiplication and nine digits. If the clock's rate is unknown, all digits of the ticks but
+ * eight are cached. The text equals clock_put_time()'s. */
 
 #include "base/macro.h"
 #include "base/number.h"
@@ -11,23 +11,23 @@
 #include "event/clock.h"
 
 #define TIME_COLUMN_MAX 40
-/* Bare ticks whose other digits are kept. */
+/* Ticks whose other digits are cached. */
 #define TIME_COLUMN_TICKS 100000000
 
 struct time_column {
     struct clock clock;
-    int64_t second_start;    /* ticks at which the second began whose digits are kept */
-    uint64_t second_ticks;   /* ticks of a second, or TIME_COLUMN_TICKS; 0: nothing is kept */
+    int64_t second_start;    /* ticks at the begin of the cached second */
+    uint64_t second_ticks;   /* ticks of a second, or TIME_COLUMN_TICKS; 0: nothing is cached */
     uint64_t reciprocal;     /* 2^64 / second_ticks, rounded down */
-    unsigned digits;         /* of `second` */
+    unsigned digits;         /* length of `second` */
     char second[NUMBER_MAX]; /* "1234." */
 };
 
-/* Any time; keeps its second. */
+/* Writes any time, and caches its second. */
 char *time_column_slow(struct time_column *column, const struct clock *clock, char *p,
                        int64_t time);
 
-/* Nanoseconds of TICKS ticks, which are less than a second. */
+/* Converts TICKS, less than a second, to nanoseconds. */
 static inline uint32_t time_column_ns(const struct time_column *column, uint64_t ticks)
 {
     uint64_t scaled;
@@ -43,7 +43,7 @@ static inline uint32_t time_column_ns(const struct time_column *column, uint64_t
     return (uint32_t)ns;
 }
 
-/* Writes TIME at P, where TIME_COLUMN_MAX bytes are free; returns its end. */
+/* Writes TIME at P, where TIME_COLUMN_MAX bytes must be free. Returns its end. */
 static inline char *time_column_put(struct time_column *column, const struct clock *clock, char *p,
                                     int64_t time)
 {

@@ -5,10 +5,10 @@
 
 #include "base/macro.h"
 
-/* Narrower than that, what is indented would have no room. */
+/* Narrower lines have no room for indented text. */
 #define WIDTH_MIN 40
 
-/* Whether a character begins at P. */
+/* True if a character begins with C. */
 static bool is_begin(char c)
 {
     return ((unsigned char)c & 0xc0) != 0x80;
@@ -23,7 +23,7 @@ static size_t count_blanks(const char *line, size_t len)
     return n;
 }
 
-/* How far what follows the first piece of LINE is indented. */
+/* The indentation of continuation lines of LINE. */
 static size_t find_indent(const char *line, size_t len)
 {
     size_t blank = count_blanks(line, len), word = 0;
@@ -36,7 +36,7 @@ static size_t find_indent(const char *line, size_t len)
     return is_number || (word == 1 && line[blank] == '-') ? blank + word + 1 : blank + 2;
 }
 
-/* The place of the last space of P before WIDTH characters are over; LEN: they are not, or there is none. */
+/* The index of the last space of P within WIDTH characters. LEN if P is not longer, or has no space. */
 static size_t find_break(const char *p, size_t len, size_t indent, size_t width)
 {
     size_t n = 0, found = len, first = count_blanks(p, len);

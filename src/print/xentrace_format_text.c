@@ -6,8 +6,8 @@
 #include "base/number.h"
 #include "print/xentrace_rule.h"
 
-/* A float as Python's repr(): the fewest digits that read back as the same number. Returns its
- * length; BUF has 32 bytes. */
+/* Writes a float like Python's repr(): the fewest digits that read back as the same number. Returns its length; BUF has
+ * 32 bytes. */
 static unsigned put_repr(double d, char *buf)
 {
     char digits[32];
@@ -41,7 +41,7 @@ static unsigned put_octal(uint64_t v, char *buf)
     return (unsigned)snprintf(buf, 32, "%llo", (unsigned long long)v);
 }
 
-/* The digits of an integer conversion, without sign and prefix. */
+/* Writes the digits of an integer conversion, without sign and prefix. */
 static unsigned put_digits(const struct xentrace_op *op, const struct xentrace_values *values,
                            char *body, bool *negative)
 {
@@ -197,7 +197,7 @@ static void put_dictionary(const struct xentrace_op *op, const struct xentrace_r
     put_padded(op, buf, len, len, text);
 }
 
-/* A character as UTF-8. */
+/* Puts a character as UTF-8. */
 static void put_char(const struct xentrace_op *op, const struct xentrace_values *values,
                      struct text *text)
 {
@@ -228,7 +228,7 @@ static int other_error(const struct xentrace_rule *rule, const char *what, struc
                      (int)MIN(rule->len, (size_t)200), rule->format, what);
 }
 
-/* Python raises an error at the first value that is out of range. */
+/* Python raises an error for the first value that is out of range. */
 static int check_values(const struct xentrace_rule *rule, const struct xentrace_values *values,
                         struct error *error)
 {

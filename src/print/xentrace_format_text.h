@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A line of xentrace_format: one record's values through a rule for Python's % operator over a
- * dictionary, with all that this operator does: %(name)d i u o x X e E f F g G c r s a, flags - + blank
- * # 0, width, precision, and its errors.
+/* Writes the lines of xentrace_format: a record's values by a rule for Python's % operator with a dictionary. Supports
+ * all that this operator does: %(name)d i u o x X e E f F g G c r s a, flags - + blank # 0, width, precision, and its
+ * errors.
  *
- * A rule is compiled once into a list of operations. What Python finds wrong in a rule it finds when
- * it comes to that place for a record, so the error is an operation, too. */
+ * A rule is compiled once into a list of operations. Python finds an error in a rule when it reaches its place for a
+ * record, so an error is an operation, too. */
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -25,20 +25,19 @@ enum xentrace_value {
 struct xentrace_values {
     uint64_t v[VALUES];
     bool reltsc_negative; /* v[VALUE_RELTSC] is then its magnitude */
-    /* The tsc where the rules were compiled for seconds (else 0); v[VALUE_TSC] is then its whole
-     * number, unless it is negative. */
+    /* The tsc, if rules were compiled for seconds, otherwise 0. Then v[VALUE_TSC] is its integral part, unless it is
+     * negative. */
     double seconds;
 };
 
 struct xentrace_rule;
 
-/* SECONDS: %(tsc)… is xentrace_values.seconds, a float. FORMAT must live as long as the rule.
- * -ENOMEM. */
+/* SECONDS: %(tsc)… is xentrace_values.seconds, a float. FORMAT must outlive the rule. -ENOMEM. */
 int xentrace_rule_compile(struct arena *arena, const char *format, size_t len, bool seconds,
                           const struct xentrace_rule **ret_rule);
 
-/* The record's line with its newline. Where Python's % raises TypeError, xentrace_format prints the
- * rule as it stands and the dictionary on a line each, and so does this. Where it raises anything
- * else, nothing is put and -EINVAL comes back with ERROR. */
+/* Puts the record's line with its newline. If Python's % would raise TypeError, puts the rule itself and the dictionary
+ * on a line each, as xentrace_format does. If it would raise another error, puts nothing and returns -EINVAL with
+ * ERROR. */
 int xentrace_rule_put(const struct xentrace_rule *rule, const struct xentrace_values *values,
                       struct text *text, struct error *error);

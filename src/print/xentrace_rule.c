@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a rule of a formats file to the operations that write its line. */
+/* Compiles a rule of a formats file to the operations that write its line. */
 #include "print/xentrace_rule.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ const char *const xentrace_value_names[VALUES] = {"cpu", "tsc", "event", "reltsc
 
 enum pending {
     ARGUMENT_NONE = -1, /* used up */
-    ARGUMENT_DICT = -2, /* the dictionary as a whole, for a conversion without a name */
+    ARGUMENT_DICT = -2, /* the whole dictionary, for a conversion without a name */
 };
 
 struct compiler {
@@ -19,10 +19,10 @@ struct compiler {
     const char *p;
     const char *end;
     bool seconds;
-    int pending; /* enum pending, or the value that the last name put in its place */
+    int pending; /* enum pending, or the value of the last name */
     struct xentrace_op *ops;
     unsigned n_ops;
-    bool failed; /* an error ends the program */
+    bool failed; /* after an error the program ends */
 };
 
 static void add_error(struct compiler *c, enum xentrace_op_kind kind, const char *what)
@@ -31,7 +31,7 @@ static void add_error(struct compiler *c, enum xentrace_op_kind kind, const char
     c->failed = true;
 }
 
-/* Behind "%(": up to the ")" that closes it, and the value of that name. */
+/* Compiles a name, after "%(" and up to its ")", and makes its value pending. */
 static void compile_name(struct compiler *c)
 {
     const char *start = c->p;
@@ -59,7 +59,7 @@ static void compile_name(struct compiler *c)
               "names a value other than cpu, tsc, event, reltsc and 1 to 7 (KeyError)");
 }
 
-/* A `*`: takes the argument, so that none is left for the conversion. */
+/* Compiles a `*`, which takes the argument. None is left for the conversion. */
 static void compile_star(struct compiler *c, bool precision)
 {
     struct xentrace_op op = {.kind = OP_STAR, .value = (uint8_t)c->pending, .precision = precision};
@@ -72,7 +72,7 @@ static void compile_star(struct compiler *c, bool precision)
     c->pending = ARGUMENT_NONE;
 }
 
-/* A width or a precision; more than LIMIT is an error. */
+/* Compiles a width or a precision; more than LIMIT is an error. */
 static uint32_t compile_size(struct compiler *c, uint32_t limit, bool precision)
 {
     uint32_t v = 0;
@@ -120,7 +120,7 @@ static void choose_kind(struct xentrace_op *op)
         op->kind = OP_NUMBER;
 }
 
-/* The conversion's letter, its argument taken. */
+/* Compiles the conversion's letter; its argument was taken. */
 static void compile_letter(struct compiler *c, struct xentrace_op *op)
 {
     int argument = c->pending;
@@ -190,7 +190,7 @@ static int add_literal(struct compiler *c, const char *s, size_t len)
     return 0;
 }
 
-/* Behind a "%". */
+/* Compiles what follows "%". */
 static int compile_conversion(struct compiler *c)
 {
     struct xentrace_op op = {.fill = ' ', .precision = -1};

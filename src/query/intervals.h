@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Spans or states of a whole trace, in the order in which they begin, in a temporary file without a name that is mapped:
- * the kernel writes to it what memory has no room for.
+/* Keeps the spans or states of a whole trace, in the order of their begins, in a mapped temporary file without a name.
+ * The kernel writes to the file what does not fit into memory.
  *
- * An index finds the intervals with given values of some columns, that begin and end within given times. It is a
- * permutation of the intervals, sorted by a hash of these columns and then by the begin, with a tree of the latest end
- * over it. So a lookup costs a binary search, a walk down the tree per interval found, and nothing for those that end too
- * early; intervals of another hash that happens to be the same are the caller's to sort out. Indexes are made when they
- * are first asked for, up to INDEXES_MAX; after that, lookups walk through all intervals of their time.
+ * An index finds the intervals with given values in some columns that begin and end within given times. It is a
+ * permutation of the intervals, sorted by a hash of these columns and then by the begin, with a tree of latest ends. So
+ * a lookup costs a binary search, and a walk down the tree per found interval; intervals that end too early cost
+ * nothing. The caller must check the values, because hashes may collide. Up to INDEXES_MAX indexes are made, each when
+ * it is first needed; further lookups walk through all intervals in their time.
  *
- * Texts of few values are kept once, and are numbers; texts of many values (keys of spans) are not. */
+ * Texts with few distinct values are stored once and represented by numbers. Texts with many values (keys of spans) are
+ * not. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +25,10 @@
 #define CODE_NULL INT32_MIN
 
 struct interval {
-    int64_t begin, end; /* end INT64_MAX: it has none */
+    int64_t begin, end; /* `end` is INT64_MAX if it has none */
     uint64_t text;      /* offset of a text of `text_len` bytes */
     uint32_t text_len;
-    int32_t codes[INTERVAL_CODES]; /* numbers, or those of texts; CODE_NULL */
+    int32_t codes[INTERVAL_CODES]; /* integers, or numbers of texts; or CODE_NULL */
 };
 
 /* Memory in a mapped temporary file. */
@@ -38,9 +39,9 @@ struct spill {
 };
 
 struct interval_index {
-    unsigned codes;   /* 1 << number of each code that it is by */
+    unsigned codes;   /* the codes by which it is sorted, as bits 1 << number */
     uint64_t *places; /* hash << 32 | number of the interval; ascending */
-    int64_t **ends;   /* by level: the latest end of 2^(INDEX_SHIFT * (level + 1)) places */
+    int64_t **ends;   /* by level: the latest end in 2^(INDEX_SHIFT * (level + 1)) places */
     unsigned n_levels;
     struct spill spill;
 };
@@ -62,15 +63,15 @@ struct intervals {
 int intervals_init(struct intervals *intervals, const char *dir);
 void intervals_done(struct intervals *intervals);
 
-/* The number of a text, which is kept. -ENOMEM. */
+/* Gets the number of a text, which is copied. -ENOMEM. */
 int intervals_number(struct intervals *intervals, const char *s, uint32_t len, int32_t *ret);
-/* The same; -ENOENT: no interval has it. */
+/* Gets the number of a text; -ENOENT if no interval has it. */
 int intervals_find_number(const struct intervals *intervals, const char *s, uint32_t len,
                           int32_t *ret);
 
 /* Adds an interval, with TEXT of item->text_len bytes. -ENOMEM, -ENOSPC, -EFBIG. */
 int intervals_add(struct intervals *intervals, const struct interval *item, const char *text);
-/* Call once, when all are added. -ENOMEM, -ENOSPC. */
+/* Call once after all were added. -ENOMEM, -ENOSPC. */
 int intervals_sort(struct intervals *intervals);
 
 static inline const struct interval *intervals_item(const struct intervals *intervals, uint32_t i)
@@ -78,15 +79,15 @@ static inline const struct interval *intervals_item(const struct intervals *inte
     return (const struct interval *)intervals->items.bytes + i;
 }
 
-/* What is looked for: intervals that begin in [begin_from, begin_to] and end in [end_from, …], whose codes are CODES
- * where bits of CODES_GIVEN are set. */
+/* A lookup: intervals that begin in [begin_from, begin_to] and end at end_from or later, and whose codes are CODES
+ * where CODES_GIVEN has bits. */
 struct interval_range {
     unsigned codes_given;
     int32_t codes[INTERVAL_CODES];
     int64_t begin_from, begin_to, end_from;
 };
 
-/* A walk through them, in the order of their begins. */
+/* A walk through the found intervals, in the order of their begins. */
 struct interval_walk {
     const struct interval_index *index;
     uint64_t at, to; /* places of the index */
@@ -96,6 +97,6 @@ struct interval_walk {
 /* Starts a walk; -ENOMEM, -ENOSPC. */
 int interval_walk_start(struct intervals *intervals, const struct interval_range *range,
                         struct interval_walk *ret_walk);
-/* The next one, or NULL. */
+/* Returns the next interval, or NULL. */
 const struct interval *interval_walk_next(const struct intervals *intervals,
                                           struct interval_walk *walk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which table or column was probably meant by one that is not there. */
+/* Guesses which table or column was meant by an unknown name. */
 
 #include "query/internal.h"
 
@@ -12,8 +12,8 @@ struct nearest {
     bool failed; /* out of memory */
 };
 
-/* MESSAGE is SQLite's about SQL: "no such table: X", "no such column: X". The trace is not read for it. NULL: none is
- * similar. The name is valid as long as NEAREST. */
+/* MESSAGE is SQLite's message about SQL: "no such table: X", "no such column: X". Does not read the trace. Returns a
+ * name that is valid as long as NEAREST, or NULL if none is similar. */
 const char *nearest_find(struct nearest *nearest, struct query *query, const char *message,
                          const char *sql);
 void nearest_done(struct nearest *nearest);

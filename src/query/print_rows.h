@@ -12,7 +12,7 @@ struct query_printing {
     struct text *out;
     enum table_format format;
     bool spreadsheet; /* as in struct table_form */
-    /* Before the first rows; NULL: nothing. */
+    /* Called before the first rows. May be NULL. */
     void (*begin)(void *arg);
     void *arg;
 };

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A scan: reads the trace from its beginning, or from the earliest time that is asked for, and stops at each event that
- * may be one of those asked for. SQLite looks at each again, so a scan may stop at others; it never leaves one out. */
+/* Reads the trace from its beginning, or from the earliest requested time, and stops at each event that may be
+ * requested. SQLite checks each event again, so a scan may stop at other events. It never leaves one out. */
 
 #include "query/internal.h"
 
 #define SCAN_SET_MAX 64
 
-/* Numbers, of which one is asked for. */
+/* Numbers of which an event must have one. */
 struct scan_set {
     bool given;
-    unsigned n; /* more than SCAN_SET_MAX: not given */
+    unsigned n; /* more than SCAN_SET_MAX: not restricted */
     int64_t values[SCAN_SET_MAX];
 };
 
-/* Texts that a class has to have: `layer`, `event`, `event_group`. */
+/* Texts that a class must have: `layer`, `event`, `event_group`. */
 enum scan_text { SCAN_LAYER, SCAN_GROUP, SCAN_EVENT };
 #define SCAN_TEXTS 16
 struct scan_pattern {
     enum scan_text what;
-    char op;    /* '=', 'G' GLOB, 'K' LIKE; 'i': one of a list, whose texts each end with a NUL */
+    char op;    /* '=', 'G' GLOB, 'K' LIKE; 'i': one of a list of texts that end with a NUL each */
     char *text; /* malloc()ed */
     size_t len; /* of the list */
 };
@@ -31,14 +31,14 @@ struct scan_filter {
     struct scan_pattern patterns[SCAN_TEXTS];
     unsigned n_patterns;
     bool nothing; /* a comparison with NULL */
-    /* The events of these tables; NULL: all. */
+    /* Selects the events of these tables; NULL: all. */
     const struct event_family *family;
     const struct event_table *table;
-    bool needs_ids; /* the trace is read from its beginning */
+    bool needs_ids; /* ids are needed, so the trace is read from its beginning */
 };
 
 struct scan_class {
-    uint8_t state; /* 0: not looked at */
+    uint8_t state; /* 0: not examined yet */
     const struct event_table *table;
     unsigned source;
 };
@@ -49,16 +49,16 @@ struct scan {
     struct trace *trace;
     const struct item *items;
     unsigned n, at;
-    int64_t id;        /* of the item at `at` */
-    int64_t from, to;  /* ticks, with room for rounding */
-    int64_t same_time; /* how many items before had the time `last_time` */
+    int64_t id;        /* of the item at index `at` */
+    int64_t from, to;  /* in ticks, with room for rounding */
+    int64_t same_time; /* number of earlier items with the time `last_time` */
     int64_t last_time;
     unsigned n_after; /* consecutive items later than `to` */
     bool started, sought, ended;
     struct scan_class *classes; /* by class->index */
     unsigned n_classes;
     struct losses losses;
-    const struct item *item; /* where it stopped; NULL: at the end */
+    const struct item *item; /* the item where it stopped; NULL at the end */
     const struct scan_class *class;
     unsigned source; /* of the item */
 };
@@ -67,7 +67,7 @@ void query_scan_filter_clear(struct scan_filter *filter);
 
 /* Starts with scan->filter. 0, or a negative errno with query->error. */
 int query_scan_start(struct scan *scan);
-/* Goes to the next event. */
+/* Moves to the next event. */
 int query_scan_next(struct scan *scan);
 void query_scan_end(struct scan *scan);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of the tables of events: what they are, and how a query's conditions narrow a scan.
+/* The tables of events: their types, and how conditions of a query narrow a scan.
  *
- * The plan that SQLite keeps between the two is the columns that are used, 16 hexadecimal digits, then for each argument an
- * operation, the letter of what a scan can look at, or '-', and four digits of the column. Operations are '=', 'i' (one of a
- * list), '>' and '<' (or equal), 'G' (GLOB), 'K' (LIKE). A column without a letter is for lookups in copies. */
+ * xBestIndex passes a plan to xFilter. It has the used columns as 16 hexadecimal digits, then for each argument an
+ * operation, a letter for the column if a scan can check it, otherwise '-', and four digits of the column. Operations
+ * are '=', 'i' (one of a list), '>' and '<' (or equal), 'G' (GLOB), 'K' (LIKE). Columns without a letter are for
+ * lookups in copies. */
 
 #include <stdlib.h>
 
@@ -21,10 +22,10 @@ struct scan_module {
     bool fields;                       /* events_json */
 };
 
-/* Where each column of a table of several variants is in one of them. */
+/* The columns of a variant, by column of the table. */
 struct variant_columns {
     const struct event_table *table;
-    int16_t *columns; /* -1: it has none */
+    int16_t *columns; /* -1 if it has none */
 };
 
 struct scan_table {
@@ -37,7 +38,7 @@ struct scan_table {
     unsigned n_variants;
 };
 
-/* The column of a plan's TERM. */
+/* The column of a TERM in a plan. */
 static inline unsigned plan_column(const char *term)
 {
     return (unsigned)strtoul((const char[]){term[2], term[3], term[4], term[5], '\0'}, NULL, 16);
@@ -45,5 +46,5 @@ static inline unsigned plan_column(const char *term)
 
 /* xBestIndex: makes the plan. */
 int scan_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
-/* Narrows FILTER by an operation on what COLUMN, a letter of the plan, stands for. -ENOMEM. */
+/* Narrows FILTER by an operation on COLUMN, a letter of the plan. -ENOMEM. */
 int scan_narrow(struct scan_filter *filter, char op, char column, sqlite3_value *value);

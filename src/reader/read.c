@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public reading library: a cursor over trace/. The interface and its rules: strata/read.h. */
+/* The public reading library: a cursor over trace/. strata/read.h has the interface and its rules. */
 #include "strata/read.h"
 
 #include <limits.h>
@@ -23,20 +23,20 @@ struct strata_reader {
     struct strings events;
     struct select_options select;
 
-    struct trace *trace; /* NULL: not opened yet, or that failed */
+    struct trace *trace; /* NULL before it was opened successfully */
     struct selection selection;
     struct reader_tables tables;
     bool started;
-    int result;              /* 1: there may be more items; else what next() returns from now on */
-    const struct item *item; /* the cursor's, or NULL */
-    const struct item *next, *end; /* the run of selected items that is lent */
+    int result; /* 1: there may be more items; otherwise what next() returns from now on */
+    const struct item *item;       /* current item, or NULL */
+    const struct item *next, *end; /* the lent run of selected items */
     struct trace_reading reading;
 
-    bool has_public_item; /* `public_item` is the item's */
-    bool has_values;      /* `values` are the item's */
+    bool has_public_item; /* `public_item` describes the current item */
+    bool has_values;      /* `values` are of the current item */
     struct strata_reader_item public_item;
     struct value values[FIELDS_MAX];
-    struct text text; /* of the item */
+    struct text text; /* of the current item */
     unsigned unmatched_wanted;
     const char *unmatched;
     char error[768];
@@ -108,7 +108,7 @@ static int check_not_started(struct strata_reader *reader)
     return 0;
 }
 
-/* A copy of S that can be changed, in *RET. */
+/* Makes *RET a modifiable copy of S. */
 static int copy_string(struct strata_reader *reader, const char *s, char **ret)
 {
     int r = check_not_started(reader);
@@ -224,7 +224,7 @@ int strata_reader_set_temporary_dir(struct strata_reader *reader, const char *pa
 
 /* ---- Selection ---- */
 
-/* R and ERROR are what parsing VALUE, a WHAT, came to. */
+/* Handles the result R and ERROR of parsing VALUE, a WHAT. */
 static int parsed(struct strata_reader *reader, int r, const char *what, const char *value,
                   const struct error *error)
 {
@@ -342,7 +342,7 @@ int strata_reader_open(struct strata_reader *reader)
     return MIN(reader->result, 0);
 }
 
-/* The next run of selected items. What it returns is reader->result's. */
+/* Gets the next run of selected items. Returns the new reader->result. */
 static int next_run(struct strata_reader *reader)
 {
     int r = trace_reading_next(&reader->reading, &reader->next);
@@ -427,7 +427,7 @@ static const struct event_class *class_of(const struct strata_reader *reader)
     return reader->item && reader->item->kind == ITEM_EVENT ? reader->item->class : NULL;
 }
 
-/* False: out of memory. */
+/* False if out of memory. */
 static bool fill_item(struct strata_reader *reader)
 {
     const struct catalogue *catalogue = &reader->trace->catalogue;

@@ -11,7 +11,7 @@ void reader_tables_done(struct reader_tables *tables)
     *tables = (struct reader_tables){0};
 }
 
-/* Where item I is kept. NULL: out of memory. */
+/* Returns where item I is kept. NULL if out of memory. */
 static void **table_at(struct reader_table *table, unsigned i)
 {
     if (i >= table->n) {

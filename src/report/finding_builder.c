@@ -57,7 +57,7 @@ void finding_put_column(const struct result *result, const struct result_row *ro
     finding_put_time(result, finding_number_or_0(result, row, column), text);
 }
 
-/* The part of the time of ROW that is unknown; where rows do not say so, what its sources lost. */
+/* The share of ROW's time that is unknown; if rows do not state it, the share that its sources lost. */
 static double get_unknown(const struct result *result, const struct result_row *row)
 {
     double unknown = finding_number(result, row, "unknown_share");

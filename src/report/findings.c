@@ -16,22 +16,23 @@
 #include "report/print_result.h"
 #include "tracedir/manifest.h"
 
-/* How full a CPU that is busy is. */
+/* A CPU is busy from this load on. */
 #define BUSY_MIN 0.9
-/* From what share of time on it is told that the machine stood still. */
+/* A standstill of the machine is reported from this share of time on. */
 #define STANDSTILL_MIN 0.001
-/* A share of switches that are followed by other threads than they name. */
+/* Share of switches that are followed by another thread than they name. */
 #define CONTRADICTED_MIN 0.01
-/* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
+/* Spans needed for a 99th percentile, and its least ratio to the median for a tail. */
 #define TAIL_SPANS_MIN 100
 #define TAIL_RATIO_MIN 5
 #define TAIL_NS_MIN 1e6
 #define SPANS_MIN 10
-/* How much of the time of the work it costs at least that a task waits. */
+/* The least share of the time of the work that waits of a task must cost. */
 #define TASK_WAIT_MIN 0.1
-/* Handlers of an interrupt that cost the workload something, without the longest: what it was stopped by is another finding. */
+/* The least share of time that handlers of an interrupt must cost, without the longest one, to weigh more than a remark.
+ * The longest one is another finding. */
 #define HANDLERS_MIN 0.2
-/* The weight of what is told below all that costs time. */
+/* The weight of findings that are told after all that cost time. */
 #define REMARK (FINDING_SHARE_MIN / 2)
 #define COMMAND_SIZE 96
 
@@ -93,7 +94,7 @@ static void find_contradictions(struct finder *finder)
 
 /* ---- machines that stood still ---- */
 
-/* The machine of SOURCE was WHAT for NS; DECIMALS of a second are known. */
+/* The machine of SOURCE was WHAT for NS, known to DECIMALS of a second. */
 static void find_standstill(struct finder *finder, const struct manifest_source *source,
                             bool is_snapshot, uint64_t ns, const char *what, int decimals)
 {
@@ -134,7 +135,7 @@ static void find_standstills(struct finder *finder, const struct trace *trace)
 
 /* ---- CPUs ---- */
 
-/* For which part of the waits of ROW it is not known who ran. */
+/* States for which part of the waits of ROW it is unknown who ran. */
 static void put_unknown_waits(const struct result_row *row, struct text *text)
 {
     if (row->own_unknown >= 0.005)
@@ -152,7 +153,7 @@ static void put_recorder_part(const struct result_row *row, struct text *text)
     put_unknown_waits(row, text);
 }
 
-/* Returns whether a vCPU waits. */
+/* Returns true if a vCPU waits. */
 static bool find_waiting_vcpus(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_VCPUS);
@@ -187,7 +188,7 @@ static bool find_waiting_vcpus(struct finder *finder)
     return any;
 }
 
-/* The CPUs of LAYER that are busy nearly all of the time, or that are nearly all idle. */
+/* Finds the CPUs of LAYER that are busy, or idle, nearly all of the time. */
 static void find_busy_cpus(struct finder *finder, const char *layer)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
@@ -234,7 +235,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     finder->is_of_all = false;
 }
 
-/* "dd-114 of the guest"; vCPUs of Xen have no number of a thread. */
+/* Puts "dd-114 of the guest". vCPUs of Xen have no thread number. */
 static void put_task(const struct result *result, const struct result_row *row, struct text *text)
 {
     const char *pid = finding_key(result, row, "pid");
@@ -246,7 +247,7 @@ static void put_task(const struct result *result, const struct result_row *row, 
     text_printf(text, " of the %s", finding_key(result, row, "layer"));
 }
 
-/* OPTIONS, of this task alone where it has a number. */
+/* Makes a command with OPTIONS, for this task alone if it has a number. */
 static void make_task_command(const struct result *result, const struct result_row *row,
                               const char *options, char command[COMMAND_SIZE])
 {
@@ -271,7 +272,7 @@ static bool is_kernel_thread(const char *name)
     return false;
 }
 
-/* Whether the task of ROW is the work: of the host beside a virtual machine, only threads of its monitor are. */
+/* True if the task of ROW does the work. On a host with a virtual machine, only threads of its monitor do. */
 static bool is_work(const struct finder *finder, const struct result *result,
                     const struct result_row *row, enum layer layer)
 {
@@ -284,7 +285,7 @@ static bool is_work(const struct finder *finder, const struct result *result,
            !origin->vm_of || origin->vm_of(origin, atoi(finding_key(result, row, "pid")));
 }
 
-/* The layer whose tasks are the work: that of the requests, if it has states; QEMU's threads are the host's tasks. */
+/* The layer whose tasks do the work: the requests' layer, if it has states. QEMU's threads are the host's tasks. */
 static enum layer find_task_layer(const struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -297,8 +298,8 @@ static enum layer find_task_layer(const struct finder *finder)
     return LAYER_HOST;
 }
 
-/* How much of the time of the work it costs that the task of ROW waits; MOST is the share that the busiest one runs. What hardly runs is
- * not the work. */
+/* How much of the work's time it costs that the task of ROW waits. MOST: the share that the busiest task runs. A task
+ * that hardly runs does not do the work. */
 static double get_cost(const struct result *result, const struct result_row *row, double most)
 {
     double run = finding_number_or_0(result, row, "run_share");
@@ -319,7 +320,7 @@ static double get_most_run(const struct finder *finder, enum layer layer)
     return most;
 }
 
-/* The task whose waits for a CPU cost most, and the one with the longest wake-ups. */
+/* Finds the task whose waits for a CPU cost most, and the task with the longest wake-ups. */
 static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -378,7 +379,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 
 /* ---- the cost of recording ---- */
 
-/* How much of the CPUs of LAYER it is not known what they run; in CPUs. */
+/* For how many CPUs of LAYER it is unknown what they run. */
 static double get_unknown_cpus(const struct finder *finder, const char *layer)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
@@ -390,8 +391,8 @@ static double get_unknown_cpus(const struct finder *finder, const char *layer)
     return unknown;
 }
 
-/* How much of a CPU of LAYER Strata's own threads use, also those of other recordings: they have the same names.
- * *RET_UNKNOWN: and may use besides. */
+/* How many CPUs of LAYER Strata's own threads use, including threads of other recordings, which have the same names.
+ * *RET_UNKNOWN: how much they may use in addition. */
 static double get_own_run(const struct finder *finder, const char *layer, double *ret_unknown)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
@@ -410,7 +411,7 @@ static double get_own_run(const struct finder *finder, const char *layer, double
     return run;
 }
 
-/* The row of PART that waits longest behind Strata's own threads; NULL: none does. *RET_SHARE: of the time. */
+/* Finds the row of PART that waits longest behind Strata's own threads, or NULL. *RET_SHARE: of the time. */
 static const struct result_row *find_behind_own(const struct finder *finder, enum summary_part part,
                                                 const char *layer, double *ret_share)
 {
@@ -476,7 +477,7 @@ static void find_recording(struct finder *finder, const char *layer)
 
 /* ---- exits ---- */
 
-/* A reason that is a number: the CPU vendor is not known, and so is what it means. */
+/* True if a reason is only a number, because the CPU vendor is unknown. */
 static bool is_unnamed(const char *reason)
 {
     return reason[strspn(reason, "0123456789")] == '\0';
@@ -507,7 +508,7 @@ static void put_exit(const struct result *result, const struct result_row *row, 
                   "not known");
 }
 
-/* The two reasons that cost most: without the time in which an idle guest sleeps. */
+/* Finds the two reasons that cost most, without the time in which an idle guest sleeps. */
 static void find_exits(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_EXITS);
@@ -541,7 +542,7 @@ static void find_exits(struct finder *finder)
 
 /* ---- interrupts ---- */
 
-/* Handlers that take much of the time, and the longest of them. */
+/* Finds handlers that take much of the time, and the longest handler. */
 static void find_interrupts(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_IRQ);
@@ -595,7 +596,7 @@ static void find_interrupts(struct finder *finder)
     }
 }
 
-/* Durations that are within the error of the clocks, between layers or around a pause: nothing can be said of them. */
+/* Finds durations within the error of the clocks, between layers or around a pause. They prove nothing. */
 static void find_errors(struct finder *finder)
 {
     static const enum summary_part parts[] = {SUMMARY_IO, SUMMARY_LATENCY};
@@ -629,7 +630,7 @@ static void find_errors(struct finder *finder)
 
 /* ---- all ---- */
 
-/* What there is to say if nothing of the workload stands out: where the time goes. */
+/* If nothing of the workload stands out: says where the time goes. */
 static void find_no_problem(struct finder *finder)
 {
     struct findings *findings = finder->findings;

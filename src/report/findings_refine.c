@@ -46,7 +46,8 @@ static int name_source(struct findings *findings, struct finding *finding,
 
 /* ---- snapshots ---- */
 
-/* Which findings the first word of a condition means, best first: by their command, and by the number that they are about. */
+/* The findings that the first word of a condition means, best first: by their command and the column of their
+ * number. */
 static const struct {
     const char *word, *command, *column; /* NULL: any */
 } meanings[] = {
@@ -68,7 +69,7 @@ static bool is_meant(unsigned meaning, const struct finding *finding)
                         strcmp(finding->result->columns[finding->column].name, column) == 0));
 }
 
-/* The finding that CONDITION is about; findings->n: none is. */
+/* Returns the index of the finding that CONDITION is about, or findings->n. */
 static unsigned find_meant(const struct findings *findings, const char *condition)
 {
     size_t len = strcspn(condition, " ");

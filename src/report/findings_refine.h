@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What findings are of: which source, and whether a snapshot was saved for it. */
+/* Completes findings: names their sources, and relates them to the trigger of a snapshot. */
 
 #include "report/findings.h"
 #include "trace/trace.h"
 
-/* Findings about rows that have the same keys name the source. What is about the condition that a snapshot of TRACE was
- * saved for comes first, whatever its share of the time. 0, -ENOMEM. */
+/* Adds the source's name to findings about rows with equal keys. If TRACE is a snapshot, moves the finding about its
+ * condition to the front, whatever its share of the time. 0, -ENOMEM. */
 int findings_refine(struct findings *findings, const struct trace *trace);

@@ -8,11 +8,11 @@
 #include "analysis/io.h"
 #include "base/macro.h"
 
-/* A cause stands out from this part of the time of its requests on. */
+/* A cause stands out from this part of its requests' time on. */
 #define CAUSE_PART_MIN 0.2
-/* A cause that the slowest requests have, and the others do not: by how much more of their time. */
+/* A cause of only the slowest requests: by how much its part of their time must be larger. */
 #define CAUSE_EXCESS_MIN 0.2
-/* A disk, or a thread that runs, stands out only if a request needs it for this long. */
+/* A disk, or a running thread, stands out only if a request needs it for this long. */
 #define WORK_NS_MIN 1e6
 /* The same of what a thread waits for. */
 #define WAIT_NS_MIN 1e5
@@ -24,33 +24,34 @@
 #define SLOWEST_RATIO_MIN 20
 #define SLOWEST_NS_MIN 1e7
 #define REQUESTS_MIN 10
-/* What costs less of the time of the machine is not worth a sentence. */
+/* A smaller share of the machine's time is not worth a sentence. */
 #define COST_MIN 0.01
 #define UNKNOWN_PART_MIN 0.05
-/* Causes of a kind of requests that are looked at: rows are ordered by their time. */
+/* Causes of a kind of requests that are examined; rows are ordered by their time. */
 #define CAUSES_MAX 64
-/* Others that ran while a thread waited for a CPU: those that are named. */
+/* How many of the others that ran while a thread waited for a CPU are named, and from which part of the wait on. */
 #define BEHIND_SHOWN 2
 #define BEHIND_PART_MIN 0.1
 #define BEHIND_PART_ALL 0.9
 
 /* What a thread or a disk does in requests, whoever it waits behind. */
 struct cause {
-    const struct result_row *row; /* with most of its time */
+    const struct result_row *row; /* the row with most of its time */
     double part, slow, rest;
     double error_ns;
 };
 
 struct kind {
     const char *of;     /* "guest read" */
-    const char *plural; /* what that lacks */
+    const char *plural; /* the ending of the plural: "s" or "es" */
     unsigned first, n;  /* its rows */
     struct path_kind times;
     struct cause causes[CAUSES_MAX];
     unsigned n_causes;
-    double unknown, own; /* parts of all time: of no known cause; behind Strata's own threads */
-    const struct result_row *total; /* of `io`; NULL: none */
-    double share;                   /* of the time of their source; above 1: several at once */
+    /* Shares of the whole time: without a known cause; behind Strata's own threads. */
+    double unknown, own;
+    const struct result_row *total; /* in `io`, or NULL */
+    double share; /* of the time of their source; above 1 if several are open at once */
 };
 
 /* ---- the kinds ---- */
@@ -81,7 +82,7 @@ static bool is_unknown(const char *what)
     return strcmp(what, "?") == 0;
 }
 
-/* Whether the rows differ at most in whom a thread waits behind. */
+/* True if the rows differ at most in whom a thread waits behind. */
 static bool is_same_cause(const struct finder *finder, const struct result_row *a,
                           const struct result_row *b)
 {
@@ -129,7 +130,7 @@ static void add_row(const struct finder *finder, struct kind *kind, const struct
         cause->error_ns = INFINITY;
 }
 
-/* The requests of KIND in `io`: their share of the time, and the device with the longest. */
+/* Finds the requests of KIND in `io`: their share of the time, and the device with the longest request. */
 static void find_totals(const struct finder *finder, struct kind *kind)
 {
     const struct result *result = finder_result(finder, SUMMARY_IO);
@@ -164,7 +165,7 @@ static bool is_work(const struct finder *finder, const char *of)
     return is_of_layer(of, layer) || (layer == LAYER_GUEST && is_of_layer(of, LAYER_VMM));
 }
 
-/* The kind of the rows from number *I on, which it advances behind them. */
+/* Gets the kind of the rows from number *I on, and advances *I behind them. */
 static bool next_kind(const struct finder *finder, unsigned *i, struct kind *ret)
 {
     const struct result *result = finder_result(finder, SUMMARY_PATH);
@@ -185,7 +186,7 @@ static bool next_kind(const struct finder *finder, unsigned *i, struct kind *ret
 
 /* ---- what stands out ---- */
 
-/* 0: the rate of the clock is not known. */
+/* 0 if the rate of the clock is unknown. */
 static double to_ns(const struct finder *finder, double ticks)
 {
     const struct clock *clock = &finder_result(finder, SUMMARY_PATH)->clock;
@@ -193,7 +194,7 @@ static double to_ns(const struct finder *finder, double ticks)
     return clock->hz == 0 ? 0 : ticks * 1e9 / (double)clock->hz;
 }
 
-/* Whether a thread or a disk works, rather than waits. */
+/* True if a thread or a disk works, not if it waits. */
 static bool works(const struct finder *finder, const struct cause *cause)
 {
     const char *what = key(finder, cause->row, "what");
@@ -201,7 +202,7 @@ static bool works(const struct finder *finder, const struct cause *cause)
     return strcmp(what, "waits for a CPU") != 0 && strcmp(what, "sleeps") != 0;
 }
 
-/* Whether the clocks of the layers allow to say that CAUSE takes NS of the requests of KIND. */
+/* True if the clocks of the layers are exact enough to say that CAUSE takes NS of the requests of KIND. */
 static bool is_certain(const struct finder *finder, const struct kind *kind,
                        const struct cause *cause, double ns)
 {
@@ -259,7 +260,7 @@ static const struct cause *find_cause_of_slow(const struct finder *finder, const
     return found;
 }
 
-/* What most of the time of the slowest is, if they have it in common with the others. */
+/* The cause with most of the slowest requests' time, if the other requests have it, too. */
 static const struct cause *find_most_of_slow(const struct finder *finder, const struct kind *kind)
 {
     const struct cause *found = NULL;
@@ -272,7 +273,7 @@ static const struct cause *find_most_of_slow(const struct finder *finder, const 
     return found;
 }
 
-/* Some requests take far longer than most. */
+/* True if some requests take far longer than most. */
 static bool has_tail(const struct finder *finder, const struct kind *kind)
 {
     double slow = (double)kind->times.slow;
@@ -285,7 +286,7 @@ static bool has_tail(const struct finder *finder, const struct kind *kind)
 
 /* ---- sentences ---- */
 
-/* The row of CAUSE with the most of COLUMN, but for OTHER. */
+/* Returns the row of CAUSE with the most of COLUMN, except OTHER. */
 static const struct result_row *find_behind(const struct finder *finder, const struct kind *kind,
                                             const struct cause *cause, const char *column,
                                             const struct result_row *other)
@@ -303,7 +304,7 @@ static const struct result_row *find_behind(const struct finder *finder, const s
     return found;
 }
 
-/* " behind make (60% of that), sh (12%)". WHOLE: of COLUMN in all rows of CAUSE. */
+/* Puts " behind make (60% of that), sh (12%)". WHOLE: the sum of COLUMN over all rows of CAUSE. */
 static void put_behind(const struct finder *finder, const struct kind *kind,
                        const struct cause *cause, const char *column, double whole,
                        struct text *text)
@@ -361,7 +362,7 @@ static void put_time(const struct finder *finder, double ticks, struct text *tex
     finding_put_time(finder_result(finder, SUMMARY_PATH), ticks, text);
 }
 
-/* "6 of 601 guest reads take 3.80ms or longer, the median is 154us: 93% of their time ..." */
+/* Puts "6 of 601 guest reads take 3.80ms or longer, the median is 154us: 93% of their time ..." */
 static void put_slow(const struct finder *finder, const struct kind *kind,
                      const struct cause *cause, struct text *text)
 {
@@ -399,7 +400,7 @@ static void put_all(const struct finder *finder, const struct kind *kind, const 
     put_cause(finder, kind, cause, "part", cause->part, text);
 }
 
-/* When the longest of KIND begins. False: it is not known. */
+/* Finds when the longest request of KIND begins. False if it is unknown. */
 static bool find_longest(const struct finder *finder, const struct kind *kind, int64_t *ret_time)
 {
     int at = result_find_column(finder_result(finder, SUMMARY_IO), "max_at");
@@ -410,7 +411,7 @@ static bool find_longest(const struct finder *finder, const struct kind *kind, i
     return true;
 }
 
-/* The command that shows why the longest of KIND took so long; without IS_SLOW, all causes. */
+/* Puts the command that shows why the longest request of KIND took so long; without IS_SLOW, all causes. */
 static void put_command(const struct finder *finder, const struct kind *kind, bool is_slow,
                         struct text *text)
 {
@@ -444,7 +445,7 @@ static void put_longest(const struct finder *finder, const struct kind *kind, st
     clock_put_time(&finder_result(finder, SUMMARY_IO)->clock, time, text);
 }
 
-/* Stages without their own events. */
+/* Puts which stages have no events of their own. */
 static void put_missing(const struct finder *finder, struct text *text)
 {
     const struct result *io = finder_result(finder, SUMMARY_IO);

@@ -14,7 +14,7 @@
 #include "tracedir/manifest.h"
 
 enum {
-    INFO_HEADING, /* the path, and of a directory with several sources, which one */
+    INFO_HEADING, /* the path, with the source's name if a directory has several */
     INFO_PATH,
     INFO_FORMAT,
     INFO_LAYER,
@@ -137,7 +137,7 @@ static unsigned classes_seen(const struct info *info)
     return n;
 }
 
-/* A source of a recorded directory is known by the directory. */
+/* A source of a recorded directory is named by the directory. */
 static const char *path_of(const struct info *info)
 {
     const struct trace_input *input = &info->trace->inputs[0];
@@ -145,7 +145,7 @@ static const char *path_of(const struct info *info)
     return input->recorded ? input->path : info->origin->path;
 }
 
-/* The layers of the origins, each once. */
+/* Finds the layers of the origins, each once. */
 static unsigned find_layers(const struct info *info, const char *ret_names[LAYERS])
 {
     const struct trace_input *input = &info->trace->inputs[0];
@@ -161,7 +161,7 @@ static unsigned find_layers(const struct info *info, const char *ret_names[LAYER
     return n;
 }
 
-/* Its recorder has the directory locked (record/directory.h). */
+/* True if its recorder has the directory locked (record/directory.h). */
 static bool is_recording(const char *directory)
 {
     _cleanup_(closep) int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -169,7 +169,7 @@ static bool is_recording(const char *directory)
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-/* Of a recorded source whose end is not written. */
+/* Describes the recorder of a source whose end is not written. */
 static void set_recorder(const struct info *info, const struct trace_input *input,
                          struct table *table)
 {
@@ -189,7 +189,7 @@ static void set_recorder(const struct info *info, const struct trace_input *inpu
         table_str(table, INFO_RECORDER, "was killed; what it had not written is lost");
 }
 
-/* Whether something of the trace cannot be read. */
+/* True if something in the trace cannot be read. */
 static bool is_damaged(const struct info *info)
 {
     return info->stopped || info->tally.losses.damaged;
@@ -200,13 +200,15 @@ struct fact_target {
     struct table *table;
 };
 
-/* The value of "complete" is of a recorder that came to its end, with or without losses (trace/complete.h); else it says why not. */
+/* True if the value of "complete" is of a recorder that ended properly, with or without losses (trace/complete.h).
+ * Otherwise the value says why not. */
 static bool is_finished(const char *complete)
 {
     return strcmp(complete, "yes") == 0 || strncmp(complete, "no; ", 4) == 0;
 }
 
-/* What the recorder wrote is not what was read, where that is damaged, or has losses that it did not count. */
+/* Corrects what the recorder states about completeness and losses, if parts cannot be read or more was lost than it
+ * counted. */
 static void add_fact(void *arg, const char *key, const char *value)
 {
     const struct fact_target *target = arg;
@@ -239,7 +241,7 @@ static void put_heading(const struct info *info, struct table *table)
     }
 }
 
-/* What the trace is. */
+/* Sets what the trace is. */
 static int set_identity(const struct info *info, struct table *table)
 {
     const struct trace_input *input = &info->trace->inputs[0];
@@ -358,7 +360,7 @@ static void set_host_times(const struct info *info, struct table *table)
     info_put_host_times(table_cell(table, INFO_HOST_TEXT), &times);
 }
 
-/* What causes and effects in other sources say of its clock. */
+/* Sets what causes and effects in other sources tell about its clock. */
 static void set_causal(const struct trace_clock *row, struct table *table)
 {
     if (!row)
@@ -378,7 +380,7 @@ static void set_causal(const struct trace_clock *row, struct table *table)
     causal_put_row(table_cell(table, INFO_CAUSAL_TEXT), row);
 }
 
-/* The switches of threads, and those of them that are followed by another thread than they name. */
+/* Counts the switches of threads, and the switches that are followed by another thread than they name. */
 static void count_switches(const struct info *info, uint64_t *ret_n, uint64_t *ret_broken)
 {
     *ret_n = *ret_broken = 0;
@@ -393,7 +395,7 @@ static void count_switches(const struct info *info, uint64_t *ret_n, uint64_t *r
     }
 }
 
-/* What is in doubt. */
+/* Sets what is in doubt. */
 static void set_order(const struct info *info, struct table *table)
 {
     uint64_t late = trace_late(info->trace);
@@ -416,13 +418,13 @@ static void set_order(const struct info *info, struct table *table)
                     broken, n);
 }
 
-/* Whether something says how much was lost, or that something was. */
+/* True if something states how much was lost, or that something was. */
 static bool has_count(const struct losses *losses)
 {
     return losses->n > 0 || losses->unplaced > 0 || losses->elsewhere > 0;
 }
 
-/* SOURCE: NULL: not recorded by us. */
+/* SOURCE is NULL if Strata did not record it. */
 static void put_lost(const struct info *info, const struct manifest_source *source,
                      struct text *cell)
 {
@@ -450,7 +452,7 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
     }
 }
 
-/* Whether nothing says how much was lost, or that nothing was. */
+/* True if nothing states how much was lost, or that nothing was. */
 static bool is_lost_unknown(const struct info *info, const struct manifest_source *source)
 {
     if (has_count(&info->tally.losses))

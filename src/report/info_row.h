@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What `strata info` shows of one trace: a row of a table. */
+/* Fills the table row in which `strata info` shows a trace. */
 
 #include "analysis/states/states.h"
 #include "analysis/tally.h"
@@ -13,20 +13,20 @@
 struct info {
     const struct trace *trace;
     const struct origin *origin;
-    struct sink seen;                  /* of what follows it, but for the tally */
-    struct states states;              /* its counts of switches alone */
-    uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
+    struct sink seen;                  /* fills the following members, except the tally */
+    struct states states;              /* only its counts of switches are used */
+    uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen CPUs, a bit each */
     struct tally tally;
-    const struct trace_clock *clock; /* NULL: nothing is known */
+    const struct trace_clock *clock; /* NULL if nothing is known */
     bool has_no_rings; /* its recorder was killed, and no process has its rings any more */
-    bool stopped;      /* reading ended before the trace's end */
+    bool stopped;      /* reading ended before the end of the trace */
 };
 
 extern const struct table_form info_form;
 
-/* -ENOMEM: the row lacks something. */
+/* -ENOMEM if the row is incomplete. */
 int info_put_row(const struct info *info, struct table *table);
 
-/* The trace's times in the host's, where its clock is another that is related to the host's. */
+/* Gets the trace's times in the host's time. False if its clock is the host's, or unrelated to it. */
 bool info_host_times(const struct info *info, struct trace_host_times *ret);
 void info_put_host_times(struct text *cell, const struct trace_host_times *times);

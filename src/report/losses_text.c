@@ -25,7 +25,7 @@ static void put_by_cpu(const struct losses *losses, struct text *text)
     text_put_char(text, ')');
 }
 
-/* What only recorders know, after what the records say. */
+/* Puts the losses that only recorders know, after the losses in records. */
 static void put_recorded(const struct losses *losses, struct text *text)
 {
     if (losses->unplaced)
@@ -37,7 +37,7 @@ static void put_recorded(const struct losses *losses, struct text *text)
         text_put_literal(text, "; more may be missing that are not counted");
 }
 
-/* The same, where no record says anything. */
+/* Puts the same if no record states a loss. */
 static void put_unplaced(const struct losses *losses, struct text *text)
 {
     if (losses->unplaced || losses->elsewhere)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What is missing of a trace (analysis/coverage/losses.h), as a sentence and as JSON. */
+/* Prints losses of a trace (analysis/coverage/losses.h) as a sentence and as JSON. */
 
 #include "analysis/coverage/losses.h"
 #include "base/text.h"
 #include "print/json_writer.h"
 
-/* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */
+/* Puts "12 events were lost (CPU 0: 3, CPU 1: 9)", without a newline; nothing if nothing was lost. */
 void losses_put(const struct losses *losses, struct text *text);
 
-/* `{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
+/* Writes `{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
 void losses_write_counts(const struct losses *losses, struct json_writer *w);
-/* The member `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
+/* Writes the member `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
 void losses_write_json(const struct losses *losses, struct json_writer *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What strata merge found, as text. */
+/* Prints the result of strata merge as text. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "event/program.h"
 #include "report/merge_report.h"
 
-/* Events that lie around their line by more than this part of their time deserve a warning. */
+/* Warns if events are farther from their line than this part of their time. */
 #define WIDE_PART 50
 
 struct lines {
@@ -33,7 +33,7 @@ static void begin_line(const struct lines *lines, const char *name)
 #define put_line(lines, ...) \
     (text_printf_safe((lines)->out, __VA_ARGS__), text_put_char((lines)->out, '\n'))
 
-/* By how much the reference is ahead of the source, at the first of what relates them; and how they drift. */
+/* Puts by how much the reference is ahead of the source, at the first event that relates them, and their drift. */
 static void put_offset(const struct lines *lines, const struct merge_domain *domain)
 {
     const struct clock_fit *fit = &domain->fit;
@@ -110,7 +110,7 @@ static void put_error(const struct lines *lines, const struct clock_fit *fit)
     text_put_char(lines->out, '\n');
 }
 
-/* How the clock of SOURCE relates to its host's, and within what. */
+/* Puts how the clock of SOURCE relates to its host's, and the error. */
 static void put_host_map(const struct lines *lines, const struct merge_source *source)
 {
     char least_text[32], most_text[32];

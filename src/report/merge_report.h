@@ -3,5 +3,5 @@
 
 #include "merge/merge.h"
 
-/* Puts to OUT how each source of MERGE is related to the timeline. */
+/* Puts to OUT how each source of MERGE relates to the timeline. */
 void merge_report(const struct merge *merge, struct text *out);

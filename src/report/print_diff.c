@@ -7,7 +7,7 @@
 #include "print/wrap.h"
 #include "report/print_result.h"
 
-/* Of each metric: its values, the change, the interval that holds it, and the verdict. */
+/* For each metric: its values, the change, the confidence interval of the change, and the verdict. */
 enum {
     COLUMN_A,
     COLUMN_B,
@@ -88,7 +88,7 @@ static void put_value(struct table *table, const struct diff *diff, unsigned col
         table_i64(table, column, (int64_t)v);
 }
 
-/* "+20.1 ±2.3": what holds the true change, with both halves of the interval alike. */
+/* Puts "+20.1 ±2.3": the change, and half of a symmetric interval that contains the true change. */
 static void put_change_text(struct text *cell, double change, const struct diff_test *test)
 {
     double half = (test->high - test->low) / 2 * 100;
@@ -156,7 +156,7 @@ static void put_row(struct table *table, const struct diff *diff, const struct d
     table_end_row(table);
 }
 
-/* A sentence about what addresses in keys are; false: there is none. */
+/* Puts a sentence about addresses in keys. False if there is none. */
 static bool put_addresses_note(const struct diff *diff, unsigned number, struct text *out)
 {
     if (number == 0 && diff->addresses.n > 0)
@@ -180,7 +180,7 @@ static const char *sides_name(const bool *is)
     return names[is[0] + 2 * is[1]];
 }
 
-/* False: there is none. */
+/* False if there is none. */
 static bool put_lacks_note(const struct diff *diff, struct text *out)
 {
     if (!diff->lacks_cpu[0] && !diff->lacks_cpu[1])
@@ -210,7 +210,7 @@ static void put_notes(const struct diff *diff, struct json_writer *w)
     json_write_end(w);
 }
 
-/* How many rows have which verdict, and what the signs mean. */
+/* Puts how many rows have which verdict, and what the signs mean. */
 static void put_legend(const struct diff *diff, struct text *out)
 {
     unsigned counts[DIFF_CHANGED + 1] = {0}, only[2] = {0};

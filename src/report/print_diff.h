@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What changed between two traces, as a table in text, JSON or CSV. */
+/* Prints what changed between two traces, as a table in text, JSON or CSV. */
 
 #include "analysis/diff.h"
 #include "print/table.h"
@@ -9,9 +9,9 @@
 struct print_diff_options {
     enum table_format format;
     const char *analysis; /* its name, for JSON */
-    uint64_t top;         /* rows; 0: all */
-    unsigned line_width;  /* columns of the terminal; 0: any number */
+    uint64_t top;         /* number of rows; 0: all */
+    unsigned line_width;  /* columns of the terminal; 0: unlimited */
 };
 
-/* 0, -ENOMEM. A failure to write is kept in OUT. */
+/* 0, -ENOMEM. OUT keeps a write error. */
 int print_diff(const struct diff *diff, const struct print_diff_options *options, struct text *out);

@@ -10,7 +10,7 @@
 #include "report/causal.h"
 #include "report/losses_text.h"
 
-/* Columns that a narrow terminal loses last, of most importance first; it loses others before all of these. */
+/* Columns that a narrow terminal drops last, the most important first. It drops all other columns before. */
 static const char *const columns_by_rank[] = {
     " part slow_part rest_part ",
     " n sum error run_share wait_share sleep_share unknown_share busy_share interrupt_share "
@@ -21,11 +21,11 @@ static const char *const columns_by_rank[] = {
     " share wake_max preempt_n preempt_sum halted_share run wait sleep vmm self ",
     " rate mean wake_p50 preempt_max delay_max migrations ",
 };
-/* Of those over time, which are there if they were asked for. */
+/* Rank of columns over time, which exist only on request. */
 #define RANK_OVER_TIME 1
 
-/* Columns of the table: those of the result; sparklines, in text; its keys, each with the number that it names; and the
- * periods. */
+/* Columns of the table: the columns of the result; sparklines in text; the keys, each with the number that it names;
+ * the periods. */
 struct result_table {
     const struct result *result;
     struct table table;
@@ -109,7 +109,7 @@ static void make_keys(struct result_table *t)
     }
 }
 
-/* Whether the text has COLUMN. */
+/* True if the text has COLUMN. */
 static bool is_wanted(const struct print_options *options, const char *column)
 {
     for (const char *const *name = options->columns; name && *name; name++)
@@ -162,7 +162,7 @@ static int64_t ticks_to_ns(const struct clock *clock, int64_t ticks)
     return ticks < 0 ? -duration_ns(clock, -(uint64_t)ticks) : duration_ns(clock, (uint64_t)ticks);
 }
 
-/* The median of ROW in ns, 0 if unknown: what an error is compared with. */
+/* The median of ROW in ns, to compare with an error; 0 if unknown. */
 static double get_median(const struct result *result, const struct result_row *row)
 {
     int column = result_find_column(result, "p50");
@@ -183,7 +183,7 @@ static bool is_error_shown(const struct result *result, const struct result_row 
     return print_shows_error(row->values[column].number, get_median(result, row));
 }
 
-/* `~`: the median is within the error. */
+/* `~` means that the median is within the error. */
 void print_error_ns(const struct result *result, const struct result_row *row, unsigned column,
                     struct text *out)
 {
@@ -442,7 +442,7 @@ static void write_columns(const struct result *result, struct json_writer *w)
     json_write_end(w);
 }
 
-/* What the recording cost those that waited. */
+/* Writes the cost of recording for threads that waited. */
 static void write_recorder(const struct result *result, struct json_writer *w)
 {
     const struct result_recorder *recorder = &result->recorder;
@@ -474,7 +474,7 @@ void print_json_head(const struct result *result, struct json_writer *w)
     }
 }
 
-/* One object, in which the table's rows come last. */
+/* Begins an object, in which the table's rows come last. */
 static void begin_json(const struct result *result, const struct print_options *options,
                        struct json_writer *w)
 {
@@ -508,14 +508,14 @@ static void begin_json(const struct result *result, const struct print_options *
     json_write_lines(w);
 }
 
-/* A frame of a stack: a `;` would end it. */
+/* Puts a frame of a stack, without `;`, which would end it. */
 static void put_frame(const char *s, struct text *out)
 {
     for (; *s; s++)
         text_put_char(out, *s == ';' || *s == '\n' ? ',' : *s);
 }
 
-/* Time that a row and its parts have in common is counted in the parts only. */
+/* If a row shares time with its parts, this time counts only in the parts. */
 static void put_folded(const struct result *result, const struct result_row *row, struct text *out)
 {
     int column = result_find_column(result, "sum");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the text of a result has below its table. */
+/* Prints what the text of a result has below its table. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static uint64_t period_value(const struct result_period *period, bool of_p99)
     return of_p99 ? (uint64_t)MAX(period->p99, 0) : period->n;
 }
 
-/* What character I of WIDTH shows: the sum of numbers, or the largest p99. */
+/* The value of character I of WIDTH: the sum of counts, or the largest p99. */
 static uint64_t sparkline_value(const struct result *result, const struct result_row *row,
                                 bool of_p99, unsigned i)
 {
@@ -208,7 +208,7 @@ static void put_why(const char *const *why, const char *indent, struct text *out
         text_printf(out, "%s%s\n", indent, *why);
 }
 
-/* " ±3.79ms"; nothing, if that is below the digits of the time from BEGIN to END. */
+/* Puts " ±3.79ms"; nothing if that is not visible in the digits of the time from BEGIN to END. */
 static void put_error(const struct result *result, uint32_t error_ns, int64_t begin, int64_t end,
                       struct text *out)
 {
@@ -228,7 +228,7 @@ static void put_error(const struct result *result, uint32_t error_ns, int64_t be
         text_put_char(out, '?');
 }
 
-/* How long it took; of a stage with a layer, before that when it began, and after it the layer. */
+/* Puts the duration of a stage. If the stage has a layer, puts its begin before and the layer after it. */
 static void put_stage_time(const struct result *result, const struct result_stage *stage,
                            struct text *out)
 {
@@ -292,7 +292,7 @@ void print_paths(const struct trace *trace, struct text *out)
         }
 }
 
-/* The command that shows the events of SLOW. */
+/* Puts the command that shows the events of SLOW. */
 static void put_command(const struct result *result, const struct result_slow *slow,
                         const struct print_options *options, struct text *out)
 {
@@ -304,7 +304,7 @@ static void put_command(const struct result *result, const struct result_slow *s
     text_put_char(out, '\n');
 }
 
-/* Those that have ended, then those that have not. */
+/* Puts spans that have ended, then spans that have not. */
 static void put_slowest(const struct result *result, const struct print_options *options,
                         struct text *out)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Prints the spans of an analysis as they end, a line each: text, JSON (as in `slowest` of strata-analysis(7)), CSV. */
+/* Prints the spans of an analysis as they end, one line each: text, JSON (as in `slowest` of strata-analysis(7)),
+ * CSV. */
 
 #include "analysis/analysis.h"
 #include "print/table.h"
@@ -16,11 +17,12 @@ struct span_printer {
     unsigned n_keys;
     uint64_t n; /* printed so far */
     struct clock clock;
-    bool is_error_refuted; /* causes and effects contradict the stated errors: they are not known */
+    /* Causes and effects contradict the stated errors, so errors are unknown. */
+    bool is_error_refuted;
 };
 
 void print_spans_begin(struct span_printer *printer, struct analysis *analysis,
                        enum table_format format, struct text *out);
 void print_span(struct span_printer *printer, const struct analysis_span *span);
-/* Of what was lost there is no line: the caller reports it. 0, -ENOMEM. */
+/* Losses are not printed; the caller reports them. 0, -ENOMEM. */
 int print_spans_end(struct span_printer *printer);

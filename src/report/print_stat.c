@@ -37,13 +37,13 @@ static const char *domain_name(const struct stat_report *stat, const struct tall
     return trace_input_domain(&inputs[trace_input_of(stat->trace, row->origin)], row->vcpu);
 }
 
-/* Rows of sources, which are numbered where there are several. */
+/* True if rows have sources, which are numbered if there are several. */
 static bool has_source_rows(const struct stat_report *stat)
 {
     return stat->trace->n_inputs > 1 && stat->tally.by != TALLY_BY_EVENT;
 }
 
-/* What a row is of. */
+/* Puts what a row counts. */
 static void put_what(const struct stat_report *stat, const struct tally_row *row, struct text *out)
 {
     const char *name;
@@ -93,7 +93,7 @@ static void put_what(const struct stat_report *stat, const struct tally_row *row
     }
 }
 
-/* Parts of a thousand of the intervals; 1000: the longest. */
+/* In parts per thousand of the intervals; 1000: the longest. */
 static const unsigned permilles[] = {500, 900, 990, 1000};
 
 static uint64_t interval(const struct tally_row *row, unsigned permille)
@@ -126,7 +126,7 @@ enum {
     STAT_MAX_AT = STAT_INTERVALS + ARRAY_SIZE(permilles),
     STAT_PERIODS,
     STAT_WHAT,
-    STAT_KEYS = STAT_WHAT, /* in its place where rows are by keys */
+    STAT_KEYS = STAT_WHAT, /* replaces STAT_WHAT if rows are by keys */
     STAT_SERIES = STAT_KEYS + GROUPING_KEYS,
     STAT_COLUMNS,
 };
@@ -134,7 +134,7 @@ enum {
 /* Characters of the column of periods. */
 #define PERIODS_WIDTH 40
 
-/* The columns that say what a row counts, beside its layer and source. */
+/* True for columns that say what a row counts, besides its layer and source. */
 static bool is_of(unsigned column, enum tally_by by)
 {
     switch (column) {
@@ -151,7 +151,7 @@ static bool is_of(unsigned column, enum tally_by by)
     }
 }
 
-/* Of all rows. */
+/* The number of periods over all rows. */
 static unsigned count_periods(const struct stat_report *stat)
 {
     const struct tally *tally = &stat->tally;
@@ -281,7 +281,7 @@ static void set_interval(const struct stat_report *stat, struct table *table, un
         table_i64(table, column, duration_ns(&stat->clock, ticks));
 }
 
-/* Counts per period: in text of as many neighbours together as makes them fit. */
+/* Sets the counts per period. In text, neighbouring periods are added up to fit. */
 static void set_periods(const struct stat_report *stat, struct table *table,
                         const struct tally_row *row)
 {
@@ -295,7 +295,7 @@ static void set_periods(const struct stat_report *stat, struct table *table,
         sparkline_put(table_cell(table, STAT_PERIODS), counts, NULL, (n + together - 1) / together);
 }
 
-/* [start, count, median and 99 % percentile of the intervals] per period that has events. */
+/* Sets [start, count, median and 99th percentile of the intervals] for each period with events. */
 static int set_series(const struct stat_report *stat, struct table *table,
                       const struct tally_row *row)
 {
@@ -366,9 +366,9 @@ static int put_row(const struct stat_report *stat, struct stat_covered *covered,
     return r;
 }
 
-/* ---- What stands around it ---- */
+/* ---- Around the table ---- */
 
-/* What a source of LAYER, or of any layer for LAYERS, lost of the time at most. */
+/* Puts how much time a source of LAYER lost at most; of any layer for LAYERS. */
 static void put_lost_time(const struct stat_report *stat, const struct stat_covered *covered,
                           unsigned layer, struct text *out)
 {
@@ -398,7 +398,7 @@ static void put_losses_of(const struct stat_report *stat, const struct stat_cove
     text_put_literal(out, ": counts are without them, and P50 to MAX are over that time, too\n");
 }
 
-/* One line per layer, because CPU 0 of one layer is not CPU 0 of another. */
+/* Puts one line per layer, because layers number their CPUs separately. */
 static void put_losses(const struct stat_report *stat, const struct stat_covered *covered,
                        struct text *out)
 {
@@ -513,7 +513,7 @@ static void write_layer_losses(const struct stat_report *stat, struct json_write
     json_write_end(w);
 }
 
-/* One object, in which the table's rows come last. */
+/* Begins an object, in which the table's rows come last. */
 static void begin_json(const struct stat_report *stat, const struct stat_covered *covered,
                        struct json_writer *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Prints what a tally has counted of a trace: text, JSON, CSV. */
+/* Prints the counts of a tally: text, JSON, CSV. */
 
 #include "analysis/tally.h"
 #include "base/text.h"
@@ -10,8 +10,8 @@
 
 struct stat_report_options {
     unsigned format; /* enum table_format */
-    const char *by;  /* NULL: event */
-    uint64_t every;  /* ns */
+    const char *by;  /* NULL: by event */
+    uint64_t every;  /* in ns */
     uint64_t gaps;
 };
 
@@ -20,18 +20,19 @@ struct stat_report {
     struct trace *trace;
     struct tally tally;
     struct clock clock;
-    int64_t from;              /* where the selection begins; INT64_MIN: with the trace */
-    const struct ranges *cpus; /* that are selected; NULL: all */
+    int64_t from;              /* begin of the selection; INT64_MIN: begin of the trace */
+    const struct ranges *cpus; /* selected CPUs, or NULL for all */
     struct text *out;
     unsigned line_width; /* as in struct table_form */
 };
 
-/* How --by names enum tally_by. */
+/* Names of enum tally_by for --by. */
 #define STAT_KINDS TALLY_BY_KEYS
 extern const char *const stat_kinds[STAT_KINDS];
 
-/* SELECTION, all of which was counted, says where the time begins. */
+/* Sets the begin of the time from SELECTION, all of which was counted. */
 void stat_set_begin(struct stat_report *stat, const struct selection *selection);
 
-/* Prints what was counted, in the format of the options. CSV has no place for what was lost: the caller reports it. 0, -ENOMEM. */
+/* Prints the counts in the format of the options. CSV does not contain losses, so the caller reports them. 0,
+ * -ENOMEM. */
 int print_stat(struct stat_report *stat);

@@ -19,7 +19,7 @@
 
 /* ---- rates over time ---- */
 
-/* Neighbouring periods of RATES that one character shows. */
+/* Periods of RATES that one character shows. */
 static unsigned periods_per_character(const struct summary *summary)
 {
     uint64_t last = (uint64_t)coverage_duration(&summary->coverage) >> summary->rates[0].shift;
@@ -49,7 +49,7 @@ static void put_rates(const struct summary *summary, const struct rates *rates,
     sparkline_put(out, values, lost, n);
 }
 
-/* [begin, number, whether events were lost] of each period. */
+/* Writes [begin, number, whether events were lost] for each period. */
 static void write_rates(const struct summary *summary, const struct rates *rates,
                         const struct losses *losses, struct json_writer *w)
 {
@@ -179,7 +179,7 @@ static int put_source(const struct summary *summary, const struct summary_source
     return r;
 }
 
-/* W: where the array of them is written in JSON; NULL: text. TOP: 0: all. */
+/* Puts the sources as text, or, if W is not NULL, as an array to W. TOP 0: all. */
 static int put_sources(const struct summary *summary, const struct trace *trace, uint64_t top,
                        unsigned line_width, struct json_writer *w, struct text *out)
 {
@@ -207,7 +207,7 @@ static int put_sources(const struct summary *summary, const struct trace *trace,
 
 /* ---- text ---- */
 
-/* The results of sched are of the same states: what was not counted is the same, and is below the first. */
+/* The results of sched have the same states, so what was not counted is shown below the first of them. */
 static int put_part(const struct summary *summary, const struct findings *findings, unsigned part,
                     const struct trace *trace, uint64_t top, unsigned line_width, struct text *out)
 {
@@ -267,7 +267,7 @@ static void put_findings(const struct findings *findings, const struct trace *tr
     wrap_lines(out, &lines, line_width);
 }
 
-/* The first line has the title before it. */
+/* The first line is preceded by the title. */
 struct missing_lines {
     struct text *out;
     unsigned line_width;
@@ -328,7 +328,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
 
 /* ---- JSON ---- */
 
-/* The object that the verb prints. */
+/* Writes the object that the verb prints. */
 static int write_result(const struct result *result, const struct trace_clocks *clocks,
                         struct json_writer *w)
 {

@@ -15,9 +15,9 @@
 #include "report/summary_part.h"
 #include "tracedir/manifest.h"
 
-/* A bar of a clock's error is this many decades long, from 1 ns to 1 s. */
+/* A bar of a clock's error has so many decades, from 1 ns to 1 s. */
 #define ERROR_DECADES 9
-/* Labels below the sources. */
+/* labels below the sources */
 #define TIME_LABELS 5
 
 static const struct clock ns_clock = {.hz = NANOSECONDS};
@@ -45,7 +45,7 @@ static const char *get_source_name(const struct summary_page *page,
     return input->recorded ? input->recorded->name : source->origin->path;
 }
 
-/* Its layer, where its name does not say so. */
+/* The layer, if the source's name does not tell it. */
 static const char *get_layer(const struct summary_page *page, const struct summary_source *source)
 {
     const char *layer = layer_name(source->origin->layer);
@@ -53,7 +53,7 @@ static const char *get_layer(const struct summary_page *page, const struct summa
     return strcmp(layer, get_source_name(page, source)) == 0 ? "" : layer;
 }
 
-/* How many of the sources are shown. */
+/* The number of shown sources. */
 static unsigned count_sources(const struct summary_page *page)
 {
     unsigned n = page->summary->n_sources;
@@ -138,7 +138,7 @@ static void put_navigation(const struct summary_page *page, struct text *out)
 
 /* ---- what stands out ---- */
 
-/* The number that FINDING is about, as the table of its result shows it; and how sure it is. */
+/* Puts the number that FINDING is about, as in the table of its result, and its uncertainty. */
 static void put_finding_number(const struct finding *finding, struct text *out)
 {
     const struct result *result = finding->result;
@@ -219,7 +219,7 @@ static unsigned count_periods(const struct summary *summary)
     return (unsigned)MIN(last, (uint64_t)RATES_MAX - 1) + 1;
 }
 
-/* RATES as a chart; the largest number of a period. */
+/* Puts RATES as a chart. Returns the largest number of a period. */
 static uint64_t put_series(const struct summary *summary, const struct rates *rates,
                            const struct losses *losses, struct text *out)
 {
@@ -289,7 +289,7 @@ static void put_lanes(const struct summary_page *page, struct text *out)
                           "</figure>\n");
 }
 
-/* The numbers that the lanes show. */
+/* Puts the numbers that the lanes show. */
 static void put_periods(const struct summary_page *page, struct text *out)
 {
     const struct summary *summary = page->summary;

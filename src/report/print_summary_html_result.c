@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of one analysis in the page of a summary: its rows with their keys, a chart for each, and the numbers. */
+/* Prints the table of one analysis in the page of a summary: rows with their keys, a chart for each row, and the
+ * numbers. */
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "report/print_summary_html.h"
 #include "report/summary_part.h"
 
-/* Below a table, or about a recording. */
+/* Limit of lines below a table, or about a recording. */
 #define LINES_MAX 40
 
 void print_summary_html_command(const struct summary_page *page, const char *command,
@@ -52,7 +53,7 @@ int print_summary_html_lines(struct text *lines, struct text *out)
 
 #define STATES_MAX 4
 
-/* What a row's time is made of: columns that add up to all of it. */
+/* Columns that add up to the whole time of a row. */
 struct state_chart {
     const char *columns[STATES_MAX];
     const char *classes[STATES_MAX];
@@ -62,9 +63,9 @@ struct state_chart {
 struct view {
     const struct result *result;
     const struct summary_part_info *info;
-    const struct state_chart *states; /* NULL: no chart of these */
-    unsigned n_rows;                  /* that are shown */
-    unsigned first, n_doublings;      /* of all durations of the rows shown; 0: none has any */
+    const struct state_chart *states; /* NULL: no chart of states */
+    unsigned n_rows;                  /* shown rows */
+    unsigned first, n_doublings;      /* of all durations in the shown rows; 0 if there are none */
     bool has_column[RESULT_COLUMNS];
 };
 
@@ -90,7 +91,7 @@ static bool is_wanted(const struct summary_part_info *info, const char *name)
     return is_percentile(name);
 }
 
-/* A column without a value in any row is not shown; an error of 0 is none. */
+/* Hides a column without values in all rows. An error of 0 is not a value. */
 static bool has_values(const struct view *view, unsigned column)
 {
     bool is_error = view->result->columns[column].kind == RESULT_ERROR;
@@ -211,7 +212,7 @@ static void put_states(const struct view *view, const struct result_row *row, st
     html_end(out, "td");
 }
 
-/* Where TICKS is on the scale of the distributions. */
+/* Returns where TICKS is on the scale of the distributions. */
 static double scale_ticks(const struct view *view, int64_t ticks)
 {
     return ticks > 0 ? log2((double)ticks) + 1 - view->first : 0;
@@ -353,7 +354,7 @@ static void put_rows(const struct summary_page *page, const struct view *view, s
                     more == 1 ? "" : "s");
 }
 
-/* What the text has below the table. */
+/* Puts what the text has below the table. */
 static int put_footer(const struct summary_page *page, unsigned part, struct text *out)
 {
     static const struct print_options options = {.format = TABLE_TEXT, .is_part = true};

@@ -8,10 +8,10 @@
 #include "base/printable.h"
 #include "control/client.h"
 
-/* In text there is a table of each kind; in the other formats a row says of which kind it is. */
+/* Text has a table for each kind; in other formats each row states its kind. */
 enum column {
     KIND,
-    DROPPED_BEFORE_NAME, /* in text */
+    DROPPED_BEFORE_NAME, /* only in text */
     EVENT,
     RING,
     MODE,
@@ -22,7 +22,7 @@ enum column {
     TID,
     THREAD,
     ENDED,
-    OWNER, /* in text: the thread, its name, and whether it has ended */
+    OWNER, /* only in text: the thread, its name, and whether it has ended */
     UNWRITTEN,
     BYTES,
     LINES,
@@ -55,7 +55,7 @@ static const struct table_form data_form = {data_columns, COLUMNS};
 static const struct table_form event_form = {event_columns, COLUMNS, .silent_if_empty = true};
 static const struct table_form ring_form = {ring_columns, COLUMNS, .silent_if_empty = true};
 
-/* The program's number for how many: not known if it is none. */
+/* Puts a number of the program, or unknown if DIGITS is not a number. */
 static void put_number(struct table *table, enum column column, const char *digits)
 {
     char *end;
@@ -67,7 +67,7 @@ static void put_number(struct table *table, enum column column, const char *digi
         table_str(table, column, NULL);
 }
 
-/* "ID DROPS NAME"; the name "-" stands for all events beyond a limit. */
+/* Parses "ID DROPS NAME". The name "-" stands for all events beyond a limit. */
 static void put_event(struct table *table, char *line)
 {
     const char *drops;
@@ -81,7 +81,7 @@ static void put_event(struct table *table, char *line)
     table_end_row(table);
 }
 
-/* "NUMBER MODE SIZE WRITTEN HELD DROPPED OWNER THREAD NAME" */
+/* Parses "NUMBER MODE SIZE WRITTEN HELD DROPPED OWNER THREAD NAME". */
 static void put_ring(struct table *table, char *line)
 {
     bool ended;
@@ -118,7 +118,7 @@ static void put_total(struct table *table, const char *name, const char *digits)
             put_number(table, totals[i].column, digits);
 }
 
-/* Ends the row of the totals before the first other row, and at the end of the answer. */
+/* Ends the row of totals before the first other row, and at the end of the answer. */
 static void end_totals(struct table *table, bool *is_ended)
 {
     if (*is_ended)
@@ -128,7 +128,7 @@ static void end_totals(struct table *table, bool *is_ended)
     *is_ended = true;
 }
 
-/* Totals come first, then events, then rings (strata-control(7)). */
+/* An answer has totals, then events, then rings (strata-control(7)). */
 static int put_data(struct text *out, enum table_format format, char *answer)
 {
     struct table table;

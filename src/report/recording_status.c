@@ -11,13 +11,13 @@
 #include "base/printable.h"
 #include "base/text.h"
 
-/* Bytes of a file, without what was released of it: the hole that it begins with. */
+/* The size of a file without its released beginning, which is a hole. */
 static uint64_t kept_size(const struct stat *st)
 {
     return (uint64_t)MIN(st->st_size, (off_t)st->st_blocks * 512);
 }
 
-/* Of all files below FD; not deeper than a source's directories are. */
+/* The size of all files below FD, not deeper than a source's directories. */
 static uint64_t size_below(int fd, unsigned depth)
 {
     _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");
@@ -56,7 +56,7 @@ static uint64_t size_of(const char *directory, const char *path)
     return fd < 0 ? 0 : size_below(fd, 4);
 }
 
-/* Of a guest: no agent has said which kernel it is. */
+/* True for a guest whose agent has not said which kernel it runs. */
 static bool is_unanswered(const struct manifest_source *source)
 {
     return source->guest && !source->guest->agent;

@@ -56,7 +56,7 @@ int slowest_context_init(struct slowest_context *context, const struct result *r
     return 0;
 }
 
-/* TICKS as a limit of a selection, which is rounded down to ns, or up. */
+/* Makes a limit of a selection from TICKS, rounded up or down to ns. */
 static struct time_limit make_limit(const struct clock *clock, int64_t ticks, bool up)
 {
     int64_t ns = clock_to_ns(clock, ticks);
@@ -71,7 +71,7 @@ static struct time_limit make_limit(const struct clock *clock, int64_t ticks, bo
                                .ns = (uint32_t)(ns % NANOSECONDS)};
 }
 
-/* The paths of TRACE, each once. */
+/* Returns the paths of TRACE, each once. */
 static const char **get_paths(const struct trace *trace, unsigned *ret_n)
 {
     const char **paths = calloc(trace->n_inputs, sizeof *paths);

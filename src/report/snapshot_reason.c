@@ -12,7 +12,7 @@
 
 #define NS_PER_MS 1000000
 
-/* The wall clock, and the time by which the trace's events are found. */
+/* Puts the wall-clock time, and the time at which the trace has its events. */
 static void put_time(const struct trace *trace, const struct manifest_moment *moment,
                      struct text *text)
 {
@@ -57,7 +57,7 @@ static void put_reason(const struct trace *trace, const struct manifest_snapshot
                     snapshot->suppressed, snapshot->suppressed == 1 ? "" : "s");
 }
 
-/* The directory of MANIFEST as it was given. */
+/* Returns the directory of MANIFEST as it was given. */
 static const char *get_path(const struct trace *trace, const struct manifest *manifest)
 {
     for (unsigned i = 0; i < trace->n_inputs; i++)

@@ -6,7 +6,7 @@
 
 #include "base/macro.h"
 
-/* The sources that ROW is of; rows by fields may be of any. Their number. */
+/* Lists the sources that ROW counts, and returns their number. Rows by fields may count any source. */
 static unsigned list_origins(const struct stat_report *stat, const struct tally_row *row,
                              const struct origin **ret)
 {
@@ -39,7 +39,7 @@ static bool is_by_cpu(const struct stat_report *stat)
     return stat->tally.by == TALLY_BY_CPU || has_key(stat, GROUP_BY_CPU);
 }
 
-/* The virtual CPU of a guest's kernel is its CPU. */
+/* True if the vCPU number is the CPU number, as in a guest's kernel. */
 static bool vcpu_is_cpu(const struct stat_report *stat, const struct origin *origin)
 {
     return stat->tally.by == TALLY_BY_VCPU && origin->layer == LAYER_GUEST;
@@ -52,7 +52,7 @@ static int32_t row_cpu(const struct stat_report *stat, const struct tally_row *r
     return is_of_one ? row->cpu : CPU_UNKNOWN;
 }
 
-/* Whether rows are of something that need not be on all CPUs alike: a task, a vCPU, or what has a value of a field. */
+/* True if rows count something that need not be on all CPUs: a task, a vCPU, a value of a field. */
 static bool rows_move(const struct stat_report *stat)
 {
     switch (stat->tally.by) {
@@ -75,7 +75,7 @@ static int make_covered(const struct stat_report *stat, const struct origin *ori
     return tally_cover_make(&stat->tally.cover, origin, &ret->coverage);
 }
 
-/* Makes COVERED of ORIGIN, if sources have clocks of their own. 0, -ENOMEM. */
+/* Computes COVERED for ORIGIN, if sources have different clocks. 0, -ENOMEM. */
 static int cover_origin(const struct stat_report *stat, const struct origin *origin,
                         struct stat_covered *covered)
 {
@@ -108,7 +108,8 @@ int stat_covered_seconds(const struct stat_report *stat, struct stat_covered *co
     return r;
 }
 
-/* Whether rates are over a time in which the rows' events may be missing: they are the least that they can be. 0, -ENOMEM. */
+/* Finds if rates are lower bounds, because events of the rows may be missing in the time that they divide by. 0,
+ * -ENOMEM. */
 static int find_least(const struct stat_report *stat, struct stat_covered *covered, bool *ret)
 {
     static const struct coverage_events alike = {CPU_UNKNOWN, false}, moving = {CPU_UNKNOWN, true};

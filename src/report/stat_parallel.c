@@ -78,7 +78,7 @@ static bool is_equal(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Whether A, of ORIGIN, is what B is in another catalogue. */
+/* True if A, of ORIGIN, and B, of another catalogue, are the same class. */
 static bool is_class(const struct event_class *a, const struct origin *origin,
                      const struct event_class *b)
 {
@@ -87,7 +87,7 @@ static bool is_class(const struct event_class *a, const struct origin *origin,
            is_equal(a->group, b->group);
 }
 
-/* What is counted by of a class that this opening did not meet. NULL: memory is out. */
+/* Adds a class that this opening did not meet. NULL if out of memory. */
 static const struct event_class *add_class(struct catalogue *to, const struct origin *origin,
                                            const struct event_class *class)
 {
@@ -103,7 +103,7 @@ static const struct event_class *add_class(struct catalogue *to, const struct or
     return added;
 }
 
-/* Readers make classes when they are opened, in the same order each time, or of the first event. */
+/* Readers make classes in the same order in each opening, either at the opening or at the first event. */
 static const struct event_class *find_class(void *arg, const struct event_class *class)
 {
     const struct counterparts *c = arg;
@@ -149,7 +149,7 @@ static void ignore(void *arg, const char *pattern)
     (void)pattern;
 }
 
-/* Whether each pattern of --event has matched a class; otherwise what to suggest needs all classes, in one opening. */
+/* True if each pattern of --event matched a class. Otherwise a suggestion needs all classes in one opening. */
 static bool all_matched(const struct parallel_read *read)
 {
     const unsigned n = read->options->select->events.n;
@@ -168,8 +168,8 @@ static bool all_matched(const struct parallel_read *read)
     return true;
 }
 
-/* Whether rows show names of tasks. Of those that a reader learns, an opening that passes over what is before its part may
- * not know some. */
+/* True if rows show names of tasks. If readers learn names from events, an opening that skipped earlier events may lack
+ * some. */
 static bool shows_names(const struct tally *tally)
 {
     const struct grouping *grouping = &tally->options.grouping;

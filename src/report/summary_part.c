@@ -70,7 +70,7 @@ static bool has_note(const struct result *result, const char *note)
     return false;
 }
 
-/* Whether what stands out, or the text of a part before PART, says the same as the note. */
+/* True if FINDINGS or an earlier part's text says the same as the note. */
 static bool was_shown(const struct summary *summary, const struct findings *findings, unsigned part,
                       const char *note)
 {
@@ -83,7 +83,7 @@ static bool was_shown(const struct summary *summary, const struct findings *find
     return false;
 }
 
-/* Whether the results of the parts up to PART, without it, have the note, too. */
+/* True if the results of the parts before PART have the note, too. */
 static bool was_noted(const struct summary *summary, unsigned part, const char *note)
 {
     for (unsigned i = 0; i < part; i++)
@@ -114,7 +114,7 @@ bool summary_is_missing(const struct summary *summary, unsigned part)
     return summary_parts[part].analysis && !summary_has(summary, (enum summary_part)part);
 }
 
-/* Whether the notes of PART say why it has no table. Those of a part that is shown are below its table. */
+/* True if the notes of PART say why it has no table. The notes of a shown part are below its table. */
 static bool explains_missing(const struct summary *summary, unsigned part)
 {
     return part != SUMMARY_DOMAINS && summary_has(summary, SUMMARY_CPUS) &&

@@ -8,8 +8,8 @@ unsigned trace_view_input_of(void *arg, const struct origin *origin)
     return trace_input_of(arg, origin);
 }
 
-/* The names of the inputs of TRACE, by their numbers: those of the sources of one trace directory. NULL, and 0: not that, or
- * no memory. */
+/* Returns the names of TRACE's inputs, by number, if they are sources of one trace directory. Otherwise, or if out of
+ * memory, returns NULL with 0 names. */
 static const char *const *get_input_names(struct trace *trace, unsigned *ret_n)
 {
     const char **names =

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How the events of a trace are shown, line by line. */
+/* Sets how the events of a trace are shown, line by line. */
 
 #include "print/view.h"
 #include "trace/trace.h"
 
-/* What of the options of a view depends on TRACE: numbers and names of its inputs, error bounds, layers. They live as long as
- * TRACE. */
+/* Returns the options of a view that depend on TRACE: numbers and names of its inputs, error bounds, layers. They live
+ * as long as TRACE. */
 struct view_options trace_view_options(struct trace *trace);
-/* trace_input_of() of the struct trace ARG, as a callback. */
+/* trace_input_of() for the struct trace ARG, as a callback. */
 unsigned trace_view_input_of(void *arg, const struct origin *origin);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The cells of an event, in the table of its event and in `event`. */
+/* Makes the cells of an event, in the table of its event and in `event`. */
 
 #include "base/text.h"
 #include "tables/event_table.h"
@@ -12,11 +12,11 @@ struct event_row {
     const struct item *item;
     int64_t id;
     unsigned source; /* id of its origin in `source` */
-    bool errors;     /* times have bounds */
+    bool errors;     /* times have error bounds */
 };
 
-/* Memory for cells that are made: names, lists of numbers, vCPUs. What they point to lives until the next call with the
- * same buffer. Zeroed: empty. */
+/* Memory for cells that are made: names, lists of numbers, vCPUs. The contents live until the next call with the same
+ * buffer. Zeros are an empty buffer. */
 struct row_buffer {
     struct text text;
     struct value values[FIELDS_MAX];
@@ -25,20 +25,20 @@ struct row_buffer {
 void row_buffer_init(struct row_buffer *buffer);
 void row_buffer_done(struct row_buffer *buffer);
 
-/* The time of an item in nanoseconds, or ticks if the rate of its clock is not known. */
+/* The time of an item in nanoseconds, or in ticks if the rate of its clock is unknown. */
 static inline int64_t table_ns(const struct item *item, int64_t time)
 {
     return clock_to_ns(&item->origin->clock, time);
 }
 
-/* Cell number COLUMN of the table of the event. -ENOMEM: *RET_CELL is NULL then. */
+/* Makes cell COLUMN of the event's table. -ENOMEM with *RET_CELL NULL. */
 int event_row_cell(const struct event_row *row, unsigned column, struct row_buffer *buffer,
                    struct value *ret_cell);
-/* All cells, ROW->table->table.n_columns of them. -ENOMEM. */
+/* Makes all ROW->table->table.n_columns cells. -ENOMEM. */
 int event_row_cells(const struct event_row *row, struct row_buffer *buffer, struct value *cells);
 
-/* Cell number COLUMN of `event` (ALL_EVENT_ID and so on; ROW->table is not used). `comm` is the name at the time of the
- * event. -ENOMEM. */
+/* Makes cell COLUMN of `event` (ALL_EVENT_ID and so on; does not use ROW->table). `comm` is the thread's name at the
+ * time of the event. -ENOMEM. */
 int all_event_cell(const struct event_row *row, unsigned column, struct row_buffer *buffer,
                    struct value *ret_cell);
 int all_event_cells(const struct event_row *row, struct row_buffer *buffer, struct value *cells);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of the sink: what its parts share. A function that returns int returns 0, or a negative errno with the
- * sink's error. */
+/* What the parts of the sink share. Functions that return int return 0, or a negative errno with the sink's error. */
 
 #include "analysis/exit_events.h"
 #include "analysis/spans/spans.h"
@@ -17,11 +16,11 @@ struct key_slot {
     bool known;
 };
 
-/* The fields that the keys of a rule are of, in the class whose events began its last span. */
+/* The fields of a rule's keys, in the class whose event began its last span. */
 struct rule_fields {
     const struct event_class *class;
     int fields[SPAN_KEYS];
-    struct exit_class exit; /* if the rule has no keys */
+    struct exit_class exit; /* used if the rule has no keys */
 };
 
 struct span_rows {
@@ -29,10 +28,11 @@ struct span_rows {
     struct spans spans;
     struct span_rule_list builtin;
     struct rule_fields *fields; /* by rule */
-    struct key_slot *slots;     /* slot 0 is none */
+    struct key_slot *slots;     /* slot 0 is not used */
     uint32_t n_slots, free;
     struct text text;
-    bool no_memory; /* for a key: the functions that are called at begins return no error */
+    /* Out of memory for a key; the functions that are called at begins return no error. */
+    bool no_memory;
 };
 
 /* Events by CPU. */
@@ -40,7 +40,7 @@ struct cpu_counts {
     uint64_t *counts; /* by source * CPU_COUNTS + cpu */
     unsigned n_sources;
 };
-#define CPU_COUNTS 8192u /* events on CPUs from this one on are not in `cpu` */
+#define CPU_COUNTS 8192u /* later CPUs are not in `cpu` */
 
 struct tables_sink {
     struct sink sink;
@@ -49,12 +49,12 @@ struct tables_sink {
     void *arg;
     struct arena arena;
     struct event_tables events;
-    struct tables_class **classes; /* by class->index; NULL: no event yet */
+    struct tables_class **classes; /* by class->index; NULL before its first event */
     unsigned n_classes;
     struct tables_class *first, *last;
-    int64_t n; /* events and losses */
+    int64_t n; /* number of events and losses */
     uint64_t n_losses;
-    struct map threads; /* by source and pid: the origin */
+    struct map threads; /* the origin, by source and pid */
     uint64_t recent_thread;
     struct cpu_counts cpus;
     struct span_rows spans;
@@ -76,7 +76,7 @@ static inline int tables_no_memory(struct tables_sink *sink)
 /* The id of ORIGIN in `source`. */
 unsigned tables_source(const struct tables_sink *sink, const struct origin *origin);
 
-/* The vCPU of ORIGIN as a cell; its name, if it has one, is put to TEXT, which is empty. */
+/* Makes a cell for the vCPU of ORIGIN. If it has a name, puts it to TEXT, which must be empty. */
 struct value tables_vcpu(const struct origin *origin, int32_t vcpu, struct text *text);
 
 int span_rows_open(struct tables_sink *sink);
@@ -85,5 +85,5 @@ void span_rows_done(struct tables_sink *sink);
 
 extern const struct states_ops state_rows_ops;
 
-/* Gives the rows of the tables that describe the trace. */
+/* Puts the rows of the tables that describe the trace. */
 int tables_describe(struct tables_sink *sink);

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Unique identifiers for event classes, for formats that require them: the letters, digits and '_' of the class's name;
- * a second class of that name gets the suffix "_2", and so on. */
+/* Makes unique identifiers of event classes, for formats that need them: the letters, digits and '_' of the class's
+ * name. A second class with that name gets the suffix "_2", and so on. */
 
 #include "base/arena.h"
 #include "base/map.h"
 #include "event/class.h"
 
 struct class_names {
-    /* Whether classes of the same name and the same fields have one name in common. */
+    /* Classes with the same name and the same fields share one name. */
     bool share;
-    bool fold; /* names that differ by upper and lower case alone are one */
+    bool fold; /* names that differ only in case are equal */
     struct arena arena;
-    struct map taken;   /* name: the first class that has it */
+    struct map taken;   /* by name: the first class that has it */
     const char **names; /* by class->index */
     unsigned n;
 };
 
-/* Reserves NAME, which outlives NAMES, so that no class gets it; in lower case where they
- * are folded. -ENOMEM. */
+/* Reserves NAME, which outlives NAMES, so that no class gets it. With `fold`, NAME is lower case. -ENOMEM. */
 int class_names_reserve(struct class_names *names, const char *name);
 
-/* The name of CLASS, and whether it was made just now, for no other class (*ret_new, may be NULL).
- * NULL when memory is out. */
+/* Returns the name of CLASS. *RET_NEW (may be NULL): the name was made in this call, and no other class has it. NULL if
+ * out of memory. */
 const char *class_names_get(struct class_names *names, const struct event_class *class,
                             bool *ret_new);
 
-/* WANTED, or what is made of it, as a name that no class has or gets. NULL when memory is out. */
+/* Returns WANTED, or a name made of it, which no class has or will get. NULL if out of memory. */
 const char *class_names_fresh(struct class_names *names, const char *wanted);
 
 void class_names_done(struct class_names *names);

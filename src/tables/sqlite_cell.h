@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Cells as values of SQLite. It has no unsigned numbers: those from 2^63 on become the negative ones of the same bits.
- * It has no not-a-number, which would be NULL: that becomes the text NaN. */
+/* Converts cells to values of SQLite. SQLite has no unsigned numbers, so numbers from 2^63 on become the negative
+ * numbers with the same bits. It would store a not-a-number as NULL, so that becomes the text NaN. */
 
 #include <math.h>
 #include <sqlite3.h>
@@ -17,7 +17,7 @@ static inline double cell_real(const struct value *cell)
     return real;
 }
 
-/* Sets the result of a function or of a column to CELL. DESTRUCTOR: SQLITE_STATIC, if texts outlive the row, or
+/* Sets the result of a function or of a column to CELL. DESTRUCTOR: SQLITE_STATIC if texts outlive the row, otherwise
  * SQLITE_TRANSIENT. */
 static inline void sqlite_result_cell(sqlite3_context *context, enum column_type type,
                                       const struct value *cell, sqlite3_destructor_type destructor)

@@ -9,12 +9,12 @@
 #include "tracedir/is_recorded.h"
 #include "tracedir/manifest.h"
 
-/* Of a CPU, a tenth at most is used. */
+/* Uses at most a tenth of a CPU. */
 #define REST 9u
 
 static const struct clock monotonic = {.name = "monotonic", .hz = NANOSECONDS};
 
-/* The earliest moment at which a source began; INT64_MIN: not known. */
+/* Returns the earliest begin of a source, or INT64_MIN if unknown. */
 static int64_t find_begin(const char *path)
 {
     struct manifest manifest = {0};
@@ -40,7 +40,7 @@ static bool is_recorded(void *arg)
                                 &driver->recorder);
 }
 
-/* ---- A recording under way ---- */
+/* ---- A running recording ---- */
 
 static int64_t look_back(void *arg, const char *late)
 {
@@ -147,9 +147,9 @@ static int step_live(struct top_driver *driver, struct error *error)
     return 1;
 }
 
-/* ---- A trace that is complete ---- */
+/* ---- A complete trace ---- */
 
-/* The last windows until UNTIL, of a PERIOD each, at most as many as numbers are of. */
+/* Reads the last windows until UNTIL, each of PERIOD, at most as many as the numbers cover. */
 static int read_last(struct top_driver *driver, int64_t until, int64_t begin, int64_t period,
                      struct error *error)
 {
@@ -188,7 +188,7 @@ static int read_finished(struct top_driver *driver, struct error *error)
     return r < 0 ? r : 1;
 }
 
-/* ---- Either ---- */
+/* ---- Both ---- */
 
 int top_driver_step(struct top_driver *driver, struct error *error)
 {

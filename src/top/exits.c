@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: why vCPUs left their guests, and for how long: spans by the rules of strata exits. The engine lasts from window to
- * window (live/persistent_items.h), so that an exit may begin in one and end in another, however long it is. */
+/* strata top: why vCPUs left their guests, and for how long. Exits are spans by the rules of strata exits. The engine
+ * lasts from window to window (live/persistent_items.h), so an exit may begin in one window and end in another, however
+ * long it is. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,13 +17,13 @@ struct top_exit_spans {
     struct top_model *model;
     struct rebind *rebind;
     struct spans spans;
-    struct sink bound;           /* gets the items that are bound */
-    struct exit_classes classes; /* of the bound ones */
+    struct sink bound;           /* gets the bound items */
+    struct exit_classes classes; /* of the bound classes */
     bool has_spans;
-    bool is_new; /* it has had no window before this one */
+    bool is_new; /* this is its first window */
 };
 
-/* NULL: memory is out, or there are too many. */
+/* NULL if out of memory, or if there are too many. */
 static struct top_exit *find_exit(struct top_model *model, const struct exit_class *class,
                                   const struct item *item)
 {
@@ -66,7 +67,7 @@ static struct top_exit *find_exit(struct top_model *model, const struct exit_cla
 
 /* ---- Spans ---- */
 
-/* The tag is the number of the exit's reason, and one; 0: it does not count. */
+/* Returns the exit's index plus one as the span's tag, or 0 if it does not count. */
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct top_exit_spans *exits = arg;
@@ -117,7 +118,7 @@ static void forget(struct top_exit_spans *exits)
     *exits = (struct top_exit_spans){.model = exits->model, .bound = exits->bound};
 }
 
-/* Nothing is open. */
+/* Begins again without open spans. */
 static int begin_again(struct top_exit_spans *exits)
 {
     static const struct spans_ops ops = {.begin = begin, .complete = complete};

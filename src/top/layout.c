@@ -324,7 +324,7 @@ struct section {
     unsigned given;
 };
 
-/* Gives each section a few rows, then the rest in turn. Each has a heading and an empty row before it. */
+/* Gives each section a few rows, then the rest in turn. Each section has a heading with an empty row before it. */
 static void give_rows(struct section *sections, unsigned n, unsigned height)
 {
     bool any = true;
@@ -376,7 +376,7 @@ static void put_main(const struct top_view *view, struct top_rows *rows)
     }
 }
 
-/* Where the first row of TEXT ends: at a blank, or where it must. */
+/* Finds where the first row of TEXT ends: at a blank if possible. */
 static size_t find_break(const char *text, size_t width)
 {
     size_t len = strlen(text);
@@ -388,7 +388,7 @@ static size_t find_break(const char *text, size_t width)
     return len > 0 ? len : width;
 }
 
-/* A message that is longer than a row has as many as it needs, and the screen allows. */
+/* A message may have several rows, as far as the screen allows. */
 static void put_message(const struct top_view *view, struct top_rows *rows)
 {
     const char *text = view->message;
@@ -409,7 +409,7 @@ static void put_message(const struct top_view *view, struct top_rows *rows)
     }
 }
 
-/* The last row: what the last key did, or which keys there are. */
+/* The last row: the result of the last key, or the keys. */
 static void put_foot(const struct top_view *view, struct top_rows *rows)
 {
     if (!view->is_interactive || view->height == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: its help, and its list of events that can be switched. */
+/* strata top: the help, and the list of events that can be switched. */
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ static bool matches(const struct top_view *view, const char *name)
     return !view->filter || !*view->filter || strstr(name, view->filter);
 }
 
-/* Without a list of switches, the events that were seen. */
+/* The names of the switches, or, without a list of switches, of the seen events. */
 static unsigned n_names(const struct top_view *view)
 {
     return view->switches->is_known ? view->switches->n : view->model->n_series;

@@ -79,7 +79,7 @@ static int compare_vcpus_by_name(const void *a, const void *b)
     return compare_vcpu_names(a, b);
 }
 
-/* Guests' own CPUs are shown only where nothing else tells of their vCPUs. */
+/* Guests' own CPUs are shown only if nothing else shows their vCPUs. */
 static bool is_shown(const struct top_model *model, const struct top_vcpu *vcpu)
 {
     if (!vcpu->has_states && !(vcpu->has_modes && vcpu->kind == TOP_BY_THREAD))
@@ -101,7 +101,7 @@ unsigned top_count_vcpus(const struct top_model *model)
     return n;
 }
 
-/* A '+': what the guest's CPU did in a part of the wait is not known. */
+/* A '+' means that the state of the guest's CPU is unknown in a part of the wait. */
 static void put_stolen(struct top_rows *rows, const struct vcpu_row *row, double whole)
 {
     int64_t unknown = row->parts[TOP_WAIT] - row->steal.stolen - row->steal.idle;
@@ -193,7 +193,7 @@ static int compare_exits_by_name(const void *a, const void *b)
     return strcmp(x->exit->reason, y->exit->reason);
 }
 
-/* Adds up those that were in the windows that are shown: N of them. SUMS may be NULL. */
+/* Adds up the exits in the shown windows and returns their number. SUMS may be NULL. */
 static unsigned sum_exits(const struct top_view *view, struct exit_row *sums)
 {
     const struct top_model *model = view->model;

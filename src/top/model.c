@@ -13,10 +13,10 @@
 
 #define NO_SERIES UINT_MAX
 
-/* What the events of a class are. */
+/* The meaning of a class of events. */
 struct top_class {
     bool is_known;
-    unsigned series; /* NO_SERIES: there are too many */
+    unsigned series; /* NO_SERIES if there are too many */
     struct exit_class exit;
 };
 
@@ -31,7 +31,7 @@ void top_copy_name(char to[TOP_NAME_MAX + 1], const char *name)
 
 /* ---- Sources ---- */
 
-/* A source keeps its place when the trace is opened again: by its name and layer. */
+/* A source keeps its index when the trace is opened again, by its name and layer. */
 static unsigned find_source(struct top_model *model, const char *name, enum layer layer)
 {
     char copy[TOP_NAME_MAX + 1];
@@ -51,7 +51,7 @@ static unsigned find_source(struct top_model *model, const char *name, enum laye
     return model->n_sources++;
 }
 
-/* One of several files of a source adds to what the others say. */
+/* Adds the count of one of several files of a source. */
 static void note_recorder(struct top_source *source, const struct origin *origin)
 {
     source->recorder_lost += origin->lost;
@@ -134,7 +134,7 @@ int64_t top_model_length(const struct top_model *model, unsigned n)
 
 /* ---- Events by class ---- */
 
-/* One without an event in all windows. */
+/* Finds a series that has no events in all windows. */
 static unsigned reuse_series(struct top_model *model)
 {
     for (unsigned i = 0; i < model->n_series; i++)
@@ -243,7 +243,7 @@ static int put_event(struct top_model *model, const struct item *item)
     return top_vcpus_put(model, &class->exit, item);
 }
 
-/* A loss that goes on in all later windows. */
+/* True for a loss that continues in all later windows. */
 static bool is_endless(const struct item *item)
 {
     return item->kind == ITEM_LOSS && item->is_open;
@@ -259,7 +259,7 @@ static int begin_loss(struct sink *sink, const struct item *item)
     return r < 0 ? r : top_exits_begin_loss(model, item);
 }
 
-/* Exits have each item once: no look-back, and of a loss that goes on only its end. */
+/* Puts each item once: without the look-back, and only the end of a loss that continues. */
 static int put_exits(struct top_model *model, const struct item *items, unsigned n)
 {
     int r = 0;
@@ -330,7 +330,7 @@ void top_model_done(struct top_model *model)
     free(model->exits);
 }
 
-/* The window's place has what was there TOP_WINDOWS windows ago. */
+/* Clears the entries of the window that was TOP_WINDOWS windows ago. */
 static void clear_slot(struct top_model *model)
 {
     unsigned slot = model->slot;
@@ -378,7 +378,7 @@ int top_model_begin(struct top_model *model, struct trace *trace, int64_t from, 
     return r < 0 ? r : top_exits_begin(model);
 }
 
-/* The largest error of the window's times; that of the last window that had any, where this one has none. */
+/* Updates the largest error of times. A window without events keeps the error of the previous one. */
 static void note_errors(struct top_model *model)
 {
     for (unsigned i = 0; i < model->n_sources && model->trace->host_time; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: requests to disks that ended in a window, and those that are open: the longest of each. */
+/* strata top: the longest disk requests that ended in a window, and the longest that are open. */
 
 #include "analysis/requests/io_tracker.h"
 #include "base/macro.h"
 #include "base/ticks.h"
 #include "top/model.h"
 
-/* Its first and its last point that it has. */
+/* Gets the first and the last known point of a request. */
 static void find_ends(const struct io_request *request, int64_t *ret_begin, int64_t *ret_end)
 {
     int64_t begin = TIME_UNKNOWN, end = TIME_UNKNOWN;
@@ -38,7 +38,7 @@ static struct top_request describe(struct top_model *model, const struct io_requ
     return found;
 }
 
-/* Puts it into LIST, the longest first. */
+/* Inserts a request into LIST, which has the longest first. */
 static void keep(struct top_request *list, unsigned *n, const struct top_request *request)
 {
     int64_t duration = ticks_between(request->begin, request->end);

@@ -9,8 +9,8 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
-/* Characters that take two columns, or none, in the terminals that there are: East Asian wide ones and emoji; combining
- * marks. What is wrong by one shifts what follows in its row, and no more. */
+/* Terminals show East Asian wide characters and emoji in two columns, and combining marks in none. An error here only
+ * shifts the rest of the row by one column. */
 static unsigned width_of(uint32_t c)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A screen as rows of plain text, each with an attribute, for a terminal and for a script alike. What a terminal obeys in
- * names is escaped here (base/printable.h), and what is wider than the screen is cut off. */
+/* Makes a screen as rows of plain text with attributes, for terminals and scripts. Escapes control characters in names
+ * (base/printable.h), and cuts rows at the width of the screen. */
 
 #include "base/macro.h"
 #include "base/text.h"
@@ -16,7 +16,7 @@ enum top_attribute {
 };
 
 struct top_row {
-    size_t begin, len; /* in TEXT */
+    size_t begin, len; /* in `text` */
     enum top_attribute attribute;
 };
 
@@ -24,22 +24,22 @@ struct top_rows {
     struct text text; /* in memory */
     struct top_row *rows;
     unsigned n, room;
-    unsigned width;  /* columns; what is beyond is cut off */
+    unsigned width;  /* in columns; longer rows are cut */
     bool is_ascii;   /* only ASCII may be shown */
-    struct text row; /* in memory: the row that is being made, which is escaped when it ends */
+    struct text row; /* in memory: the current row, which is escaped when it ends */
 };
 
-/* Begins a screen anew. */
+/* Begins a new screen. */
 void top_rows_begin(struct top_rows *rows, unsigned width, bool is_ascii);
 void top_rows_done(struct top_rows *rows);
 /* Ends the row that was put to rows->row. */
 void top_rows_end_row(struct top_rows *rows, enum top_attribute attribute);
-/* One row. */
+/* Makes one row. */
 void top_rows_printf(struct top_rows *rows, enum top_attribute attribute, const char *format, ...)
     _printf_(3, 4);
-/* Puts S, escaped, cut off or padded to COLUMNS of the screen. */
+/* Puts S, escaped, cut off or padded to COLUMNS. */
 void top_put_cell(struct top_rows *rows, const char *s, unsigned columns);
 /* -ENOMEM if a row is missing. */
 int top_rows_error(const struct top_rows *rows);
-/* How many columns of a screen LEN bytes of S, escaped text, have; up to MAX of them: *RET_LEN bytes. */
+/* Returns how many columns LEN bytes of S, escaped text, take, at most MAX. *RET_LEN: the number of bytes in them. */
 unsigned top_columns(const char *s, size_t len, unsigned max, size_t *ret_len);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* strata top: what vCPUs did in a window.
  *
- * Intervals are those of analysis/states/states.h. What a vCPU runs while it does (the guest, the hypervisor, the VMM) follows from
- * kvm_entry, kvm_exit and kvm_userspace_exit (Xen: vmentry, vmexit), whose order is kept for the window as changes. */
+ * Intervals come from analysis/states/states.h. While a vCPU runs, it is in the guest, the hypervisor or the VMM. This
+ * follows from kvm_entry, kvm_exit and kvm_userspace_exit (Xen: vmentry, vmexit), which are kept in order, as changes,
+ * for the window. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 struct top_change {
     int64_t time;
-    uint8_t mode; /* from then on: TOP_GUEST, TOP_HYPERVISOR, TOP_VMM, TOP_RUNS */
+    uint8_t mode; /* from then on: TOP_GUEST, TOP_HYPERVISOR, TOP_VMM or TOP_RUNS */
 };
 
 /* ---- vCPUs ---- */
@@ -79,7 +80,7 @@ static void free_vcpu(struct top_vcpu *vcpu)
     free(vcpu);
 }
 
-/* Forgets those that had no event in all windows. What sleeps that long is found again by its next one. */
+/* Forgets vCPUs without events in all windows. The next event of a vCPU that sleeps so long adds it again. */
 static void forget_vcpus(struct top_model *model)
 {
     unsigned n = 0;
@@ -105,7 +106,8 @@ static void forget_vcpus(struct top_model *model)
     }
 }
 
-/* The vCPUs of a monitor that runs, as its recorder knows their threads: one without an event is there, too. */
+/* Adds the vCPUs of a running monitor, whose threads its recorder knows, so that a vCPU without events is there,
+ * too. */
 static void add_listed(struct top_model *model, const struct trace_input *input, unsigned source,
                        const struct manifest_vmm *vmm)
 {
@@ -195,7 +197,7 @@ static int change_mode(struct top_vcpu *vcpu, int64_t time, enum top_part mode)
     return 0;
 }
 
-/* The vCPU that ITEM is of. NULL: none. */
+/* Returns the vCPU of ITEM, or NULL. */
 static struct top_vcpu *vcpu_of(struct top_model *model, const struct exit_class *class,
                                 const struct item *item)
 {
@@ -285,7 +287,7 @@ static enum top_part part_of(enum state state)
     }
 }
 
-/* After its change number AT_CHANGE. */
+/* Returns the mode after its change number AT_CHANGE. */
 static enum top_part mode_at(const struct top_vcpu *vcpu)
 {
     bool has_change = vcpu->at_change > 0;
@@ -296,7 +298,7 @@ static enum top_part mode_at(const struct top_vcpu *vcpu)
     return (enum top_part)(change ? change->mode : vcpu->begin_mode);
 }
 
-/* It ran from BEGIN until END: adds that by its modes. Called in the order of time. */
+/* Adds the time from BEGIN to END, in which it ran, by its modes. Called in the order of time. */
 static void add_run(struct top_vcpu *vcpu, int64_t *parts, int64_t begin, int64_t end)
 {
     while (begin < end) {
@@ -313,7 +315,7 @@ static void add_run(struct top_vcpu *vcpu, int64_t *parts, int64_t begin, int64_
     }
 }
 
-/* What of its waits was stolen, the engine of `strata sched` says. */
+/* Passes a wait to the engine of stolen time, as `strata sched` does. */
 static void add_to_steal(struct top_model *model, const struct top_vcpu *vcpu, enum state state,
                          int64_t begin, int64_t end)
 {
@@ -348,8 +350,8 @@ static void add(struct top_model *model, struct top_vcpu *vcpu, enum state state
         parts[part] += end - begin;
 }
 
-/* Adds INTERVAL. If the engine of states knows how long it was inside of its guest, as after a loss on a CPU where the vCPU did
- * not run, then its modes only tell the hypervisor from the VMM. */
+/* Adds INTERVAL. After a loss, the engine of states may know exactly how long the vCPU was in its guest. Then its modes
+ * only divide the rest between hypervisor and VMM. */
 static void add_interval(struct top_model *model, struct top_vcpu *vcpu,
                          const struct state_interval *interval)
 {
@@ -366,7 +368,7 @@ static void add_interval(struct top_model *model, struct top_vcpu *vcpu,
     parts[TOP_RUNS] -= missing;
 }
 
-/* Whether what is carried over can have lasted until NEXT, the first interval that is known. */
+/* True if the state that was carried over can have lasted until NEXT, the first known interval. */
 static bool leads_to(const struct top_vcpu *vcpu, const struct state_interval *next)
 {
     enum top_part before = part_of((enum state)vcpu->begin_state);
@@ -452,8 +454,8 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
 
 const struct states_ops top_vcpus_states_ops = {.put = put_intervals};
 
-/* The state at the end of the window: that of the last interval, if it is open; or what was carried over, if there was
- * nothing. */
+/* Finds the state at the end of the window: the last interval's if it is open, or the carried-over state if there was
+ * no interval. */
 static void end_vcpu(struct top_model *model, struct top_vcpu *vcpu)
 {
     const struct state_interval *last = &vcpu->last_interval;
@@ -483,7 +485,7 @@ static void end_vcpu(struct top_model *model, struct top_vcpu *vcpu)
         model->is_too_much = true;
 }
 
-/* Of a vCPU that had no interval in the window. */
+/* Finds the virtual machine of a vCPU without intervals in the window. */
 static const void *find_vm(const struct top_model *model, const struct top_vcpu *vcpu)
 {
     for (unsigned i = 0; i < MIN(model->trace->n_inputs, ARRAY_SIZE(model->input_sources)); i++) {

@@ -18,11 +18,11 @@
 #define TEXT_MAX 4096u
 #define RULES_MAX 4u
 #define STATUS_MAX 255
-/* The longest time of a share: it is kept in memory. */
+/* The longest stretch for a share, because it is kept in memory. */
 #define SHARE_MAX_NS (INT64_C(60) * 1000000000)
 
 struct parser {
-    const char *text; /* all of it */
+    const char *text; /* the whole condition */
     const char *p;
     struct arena *arena;
     struct error *error;
@@ -46,7 +46,7 @@ static void skip_blanks(struct parser *parser)
     parser->p += strspn(parser->p, " \t");
 }
 
-/* WORD, with nothing after it that would make it another word. */
+/* Takes WORD, unless more letters follow it. */
 static bool take_word(struct parser *parser, const char *word)
 {
     size_t len = strlen(word);
@@ -74,7 +74,7 @@ static int end_of_text(struct parser *parser)
     return *parser->p ? fail(parser, "unexpected '%.40s'", parser->p) : 0;
 }
 
-/* A number without sign, with a fraction or not. False: there is none. */
+/* Takes an unsigned number, with or without a fraction. False if there is none. */
 static bool take_number(struct parser *parser, double *ret)
 {
     double value = 0, unit = 1;
@@ -127,8 +127,8 @@ static bool is_relation(const char *p)
 static const char *const words[] = {"latency", "exits",  "stolen", "runnable", "lost",
                                     "exit",    "signal", "at",     NULL};
 
-/* An event is not known before it is recorded. PATTERN, LEN bytes without LAYER, condition and wildcards, is taken as a
- * misspelt word all the same if it is similar to one. */
+/* The events are not known before recording. If PATTERN (LEN bytes) has no layer, condition or wildcards and is similar
+ * to a word, it is refused as a misspelt word. */
 static int check_word(const struct parser *parser, const char *pattern, size_t len)
 {
     const char *similar =
@@ -142,7 +142,7 @@ static int check_word(const struct parser *parser, const char *pattern, size_t l
                 pattern, similar, pattern);
 }
 
-/* The same of what is before the first ':', a layer or a group. */
+/* Checks in the same way what is before the first ':', a layer or a group. */
 static int check_prefix(const struct parser *parser, const char *pattern)
 {
     static const char *const prefixes[] = {"qmp",        "guest",   "host", "vmm",
@@ -213,7 +213,7 @@ static int parse_event(struct parser *parser)
 
 /* ---- Spans ---- */
 
-/* The last '>' that is no part of the rule's own signs and conditions; NULL: there is none. */
+/* Finds the last '>' that is not a part of the rule's signs and conditions. NULL if there is none. */
 static const char *find_limit(const char *p)
 {
     const char *found = NULL;
@@ -229,7 +229,7 @@ static const char *find_limit(const char *p)
     return found;
 }
 
-/* "p99", "p99.9" in front of the rule. */
+/* Takes "p99" or "p99.9" before the rule. */
 static int take_percentile(struct parser *parser, unsigned *ret)
 {
     double value = 0;
@@ -248,7 +248,7 @@ static int take_percentile(struct parser *parser, unsigned *ret)
     return 0;
 }
 
-/* All built-in rules called NAME. */
+/* Finds all built-in rules called NAME. */
 static int find_builtins(struct parser *parser, const char *name)
 {
     struct span_rule *rules = arena_alloc(parser->arena, RULES_MAX * sizeof *rules);
@@ -449,7 +449,7 @@ static int parse_signal(struct parser *parser)
     return 0;
 }
 
-/* Two digits that are at most MAX. */
+/* Takes two digits, at most MAX. */
 static bool take_pair(struct parser *parser, unsigned max, unsigned *ret)
 {
     const char *p = parser->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* When something is to be saved or reported: the conditions of `strata record --on`. One grammar:
+/* The conditions of `strata record --on`, which state when something is saved or reported. Their grammar:
  *
  *     [LAYER:][GROUP:]EVENT[{CONDITION}]     an event; GROUP and EVENT with * and ?, CONDITION as in strata-filter(5)
  *     latency [pN] RULE > TIME               a span longer than TIME, also one that has not ended; or the percentile of those
@@ -17,7 +17,8 @@
  *     signal NAME                            the recorder gets the signal: USR1 or USR2
  *     at HH:MM[:SS]                          each day, local time
  *
- * The first six are evaluated from the events of a recording under way (watch/evaluate.h), the others by its recorders. */
+ * The first six are evaluated from the events of a running recording (watch/evaluate.h), the others by its
+ * recorders. */
 
 #include "analysis/spans/span_rule.h"
 #include "base/arena.h"
@@ -38,7 +39,7 @@ enum watch_kind {
 };
 
 enum watch_relation {
-    WATCH_ANY, /* no number is given */
+    WATCH_ANY, /* no number was given */
     WATCH_EQUAL,
     WATCH_NOT_EQUAL,
     WATCH_LESS,
@@ -52,23 +53,23 @@ struct watch_condition {
     const char *text; /* as it was given, without blanks at its ends */
     union {
         struct {
-            const char *pattern;   /* as event_class_matches() has it */
-            const char *condition; /* analysis/condition.h; NULL: none */
+            const char *pattern;   /* of event_class_matches() */
+            const char *condition; /* analysis/condition.h; may be NULL */
         } event;
         struct {
-            const struct span_rule *rules; /* of one name */
+            const struct span_rule *rules; /* all of the same name */
             unsigned n_rules;
-            unsigned permille; /* 990 of p99; 0: any span */
+            unsigned permille; /* 990 for p99; 0: any span */
             int64_t ns;
         } latency;
         struct {
-            double factor; /* 0: `rate` is given */
-            double rate;   /* a second */
+            double factor; /* 0 if `rate` was given */
+            double rate;   /* per second */
         } exits;
         struct {
-            const char *task; /* pattern; NULL: vCPUs */
+            const char *task; /* pattern, or NULL for vCPUs */
             unsigned permille;
-            int64_t ns; /* the time that it is the share of */
+            int64_t ns; /* length of the stretches whose share is computed */
         } share;        /* stolen, runnable */
         struct {
             uint64_t more_than;
@@ -87,15 +88,15 @@ struct watch_condition {
     };
 };
 
-/* Reads TEXT; strings are in ARENA. -EINVAL with ERROR->what, which quotes TEXT; -ENOMEM. */
+/* Parses TEXT into ARENA. -EINVAL with ERROR->what, which quotes TEXT; -ENOMEM. */
 int watch_condition_parse(const char *text, struct arena *arena, struct watch_condition *ret,
                           struct error *error);
 
-/* Whether it is evaluated from events, so that the recording needs a watcher. */
+/* True if it is evaluated from events, so that the recording needs a watcher. */
 static inline bool watch_condition_needs_events(const struct watch_condition *condition)
 {
     return condition->kind < WATCH_QMP;
 }
 
-/* Whether STATUS is as an `exit` CONDITION says. */
+/* True if STATUS fulfils the `exit` CONDITION. */
 bool watch_exit_matches(const struct watch_condition *condition, int status);

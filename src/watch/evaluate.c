@@ -133,7 +133,7 @@ int watch_evaluator_begin(struct watch_evaluator *evaluator, const struct live_w
     return 0;
 }
 
-/* Reports what is wrong with RULE, once. */
+/* Reports a problem of RULE once. */
 static int report_problem(struct watch_evaluator *evaluator, struct watch_rule *rule)
 {
     if (!rule->is_known && !rule->problem[0]) {

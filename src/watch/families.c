@@ -314,7 +314,7 @@ static void engines_done(struct families *families)
     rebind_free(families->rebind);
 }
 
-/* All begins again, but what is in the metrics. */
+/* Begins everything again, except what is in the metrics. */
 static int engines_init(struct families *families, const struct clock *clock)
 {
     struct families empty = {.sink = families->sink, .bound_sink = families->bound_sink};

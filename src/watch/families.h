@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Families of metrics that analyses make of a recording under way: exits by reason, the time of vCPUs, wake-ups, requests
- * to disks, interrupts, and what is not known because events were lost. docs/man/strata-metrics.7 describes them.
+/* Makes families of metrics from the events of a running recording: exits by reason, the time of vCPUs, wake-ups, disk
+ * requests, interrupts, and what is unknown because events were lost. docs/man/strata-metrics.7 describes them.
  *
- * The engines of analysis/ count, and keep what is open from one opening of the trace directory to the next one
- * (live/persistent_items.h). So the numbers are those that strata exits, sched, io and irq print for the whole trace, whatever the
- * windows are. Of an exit, a request, an interrupt or a state all time counts when it ends.
+ * The engines of analysis/ count, and keep open spans and states from one opening of the trace directory to the next
+ * (live/persistent_items.h). So the numbers equal those of strata exits, sched, io and irq for the whole trace,
+ * whatever the windows are. The whole time of an exit, a request, an interrupt or a state counts when it ends.
  *
- *     families_new
- *     for each window: families_open, the items into families_sink, families_close, then metrics_put_updates() of the set
- *     families_finish, when the recording is over; families_free
+ *     families_new()
+ *     for each window: families_open(), the items into families_sink(), families_close(), then metrics_put_updates() of the set
+ *     families_finish() after the recording; families_free()
  *
  * Not thread-safe. */
 
@@ -18,9 +18,10 @@
 #include "metrics/metrics.h"
 #include "trace/trace.h"
 
-/* Distinct reasons of exits that a vCPU has; what comes beyond is "other". */
+/* Distinct exit reasons of a vCPU; further reasons count as "other". */
 #define FAMILIES_REASONS_MAX 24u
-/* vCPUs whose exits and time are counted, in all machines; beyond, events are left out and counted as over the limit. */
+/* vCPUs in all machines whose exits and time are counted. Events of further vCPUs are left out, and counted as over the
+ * limit. */
 #define FAMILIES_VCPUS_MAX 1024u
 
 enum family {
@@ -38,25 +39,23 @@ enum family {
     FAMILIES,
 };
 
-/* Adds the families to METRICS, in the process that counts and in the one that serves. RET: FAMILIES of them. -ENOMEM,
- * -EEXIST. */
+/* Adds the families to METRICS, both in the process that counts and in the process that serves. RET has FAMILIES
+ * entries. -ENOMEM, -EEXIST. */
 int families_add(struct metrics *metrics, struct metric_family **ret);
 
 struct families;
 
-/* Counts in FAMILY, which families_add() made; borrowed. -ENOMEM. */
+/* Counts in FAMILY, which families_add() made and which is borrowed. -ENOMEM. */
 int families_new(struct metric_family *const *family, struct families **ret);
 void families_free(struct families *families);
 
-/* A window begins in TRACE, which is open until families_close(). Items up to the time FROM are left out; INT64_MIN: none
- * is. -EINVAL with ERROR: the rate of its clock is not known;
- * -ENOMEM. */
+/* Begins a window in TRACE, which stays open until families_close(). Items up to the time FROM are left out; INT64_MIN:
+ * none. -EINVAL with ERROR if the rate of its clock is unknown; -ENOMEM. */
 int families_open(struct families *families, const struct trace *trace, int64_t from,
                   struct error *error);
-/* The sink for the items of the trace: in the order of time. It has no begin() and no
- * finish(); put(): -ENOMEM. */
+/* The sink for the trace's items in the order of time. It has no begin() and finish(). put() returns -ENOMEM. */
 struct sink *families_sink(struct families *families);
-/* The window ends: all that is known by now is in the metrics. -ENOMEM. */
+/* Ends the window. Then the metrics contain everything that is known so far. -ENOMEM. */
 int families_close(struct families *families);
-/* Nothing more will come: what is open counts as far as it has come. -ENOMEM. */
+/* Ends the recording. Spans and states that are open count as far as they have lasted. -ENOMEM. */
 int families_finish(struct families *families);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The side of the process that reads. */
+/* The side of the reading process. */
 
 #include "watch/families_feed.h"
 
@@ -21,13 +21,13 @@ struct families_feed {
     int out;
     struct metrics *metrics;
     struct families *families;
-    uint64_t began; /* the window's reading */
-    uint64_t cpu;   /* ns, when it was sent last */
-    int64_t to;     /* of the last window */
+    uint64_t began; /* begin of reading the window */
+    uint64_t cpu;   /* in ns, when it was last sent */
+    int64_t to;     /* end of the last window */
     bool is_open;
 };
 
-/* All of TEXT, which is updates, as lines. */
+/* Puts TEXT, which has updates, as lines. */
 static void put_updates(struct text *to, const struct text *updates)
 {
     const char *next = updates->start, *end;

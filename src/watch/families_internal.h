@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the files of watch/families.h have in common. */
+/* What the files of watch/families.h share. */
 
 #include "analysis/coverage/coverage.h"
 #include "analysis/exit_spans.h"
@@ -14,20 +14,20 @@
 #include "tracedir/machine.h"
 #include "watch/families.h"
 
-/* Of spans: exits first, by enum exit_tracer. */
+/* Rules of spans; the rules of exits come first, by enum exit_tracer. */
 enum family_rule {
     RULE_IRQ = EXIT_TRACERS,
     RULE_SOFTIRQ,
     FAMILY_RULES,
 };
 
-/* What a vCPU's thread, or a vCPU of Xen, does. */
+/* The state of a vCPU: of its thread, or of a vCPU of Xen. */
 enum vcpu_state {
     VCPU_IN_GUEST,
     VCPU_IN_VMM,
     VCPU_STOLEN,
     VCPU_STOLEN_IDLE,
-    VCPU_WAITING, /* stolen or not: the guest's CPU is not recorded */
+    VCPU_WAITING, /* stolen or not: the guest is not recorded */
     VCPU_HALTED,
     VCPU_OFFLINE,
     VCPU_UNKNOWN_STATE,
@@ -39,15 +39,15 @@ struct family_machine {
     char name[MACHINE_NAME_SIZE];
     bool has_guest; /* its kernel is recorded */
     struct steal steal;
-    int64_t (*last)[STEAL_PARTS +
-                    1]; /* of the vCPUs of `steal`, what is in the metrics; then, what is unknown */
+    /* By vCPU of `steal`: the times that are in the metrics; the last one is unknown time. */
+    int64_t (*last)[STEAL_PARTS + 1];
     unsigned n_last;
 };
 
-/* Exits of a vCPU by one reason; interrupts of a machine. What has come in this window is not in the metrics yet: so the sum
- * is rounded once. */
+/* Exits of a vCPU for one reason, or interrupts of a machine. `n` and `ticks` are of this window and not in the metrics
+ * yet, so that the sum is rounded only once. */
 struct family_series {
-    struct metric_sample *count, *seconds; /* NULL: none yet */
+    struct metric_sample *count, *seconds; /* NULL before the first */
     uint64_t n;
     int64_t ticks;
 };
@@ -57,32 +57,32 @@ struct family_vcpu {
     struct family_machine *machine;
     char label[24];
     int64_t
-        until; /* what it did is in the metrics, or with `steal`, up to then; TIME_UNKNOWN: nothing is */
-    struct metric_sample *seconds[VCPU_STATES]; /* NULL: none yet */
-    struct steal_runs runs;                     /* while its guest is not recorded */
-    int64_t last_runs[3]; /* of `runs`, what is in the metrics: guest, VMM, unknown */
+        until; /* the metrics, or `steal`, contain its time up to here; TIME_UNKNOWN: nothing yet */
+    struct metric_sample *seconds[VCPU_STATES]; /* NULL before the first */
+    struct steal_runs runs;                     /* used while its guest is not recorded */
+    int64_t last_runs[3]; /* part of `runs` that is in the metrics: guest, VMM, unknown */
     const char *reasons[FAMILIES_REASONS_MAX];
-    struct family_series exits[FAMILIES_REASONS_MAX + 1]; /* the last is of all other reasons */
+    struct family_series exits[FAMILIES_REASONS_MAX + 1]; /* the last entry has all other reasons */
     unsigned n_reasons;
 };
 
-/* The user of an origin that lasts. */
+/* The `user` of a lasting origin. */
 struct family_source {
     char machine[MACHINE_NAME_SIZE];
-    struct family_machine *guest_of; /* of a guest's kernel */
-    const struct trace_input *input; /* NULL: not in this window */
-    struct metric_sample *wakeups;   /* NULL: none yet */
+    struct family_machine *guest_of; /* for a guest's kernel */
+    const struct trace_input *input; /* NULL if it is not in this window */
+    struct metric_sample *wakeups;   /* NULL before the first */
     struct family_series interrupts[2];
     struct metric_sample *unknown;
-    int64_t last_unknown; /* ticks */
+    int64_t last_unknown; /* in ticks */
 };
 
-/* How a virtual machine's monitor is called in origins, and its label. */
+/* The name of a virtual machine in origins, and its label. */
 struct family_vm {
     const char *vm, *machine;
 };
 
-/* Counts whose differences go into FAMILY_UNPAIRED. */
+/* Analyses whose counts go to FAMILY_UNPAIRED. */
 enum family_analysis { OF_EXITS, OF_INTERRUPTS, OF_REQUESTS, OF_WAKEUPS, FAMILY_ANALYSES };
 
 struct families {
@@ -90,9 +90,9 @@ struct families {
     struct metric_sample *events;
     double seconds_per_tick;
     struct rebind *rebind;
-    struct sink sink;       /* gets items of the present opening */
-    struct sink bound_sink; /* gets the same, bound */
-    /* What begins again where sources are gone. */
+    struct sink sink;       /* gets the items of the present opening */
+    struct sink bound_sink; /* gets the same items, bound */
+    /* Reset after too many sources have gone. */
     struct arena arena;
     struct span_rule rules[FAMILY_RULES];
     struct spans spans;
@@ -101,22 +101,22 @@ struct families {
     struct coverage coverage;
     struct exit_classes exit_classes;
     const struct origin *kvm;         /* of the last exit of KVM */
-    struct family_series other_exits; /* of too many vCPUs */
+    struct family_series other_exits; /* of vCPUs beyond the limit */
     struct family_vcpu **vcpus;
     unsigned n_vcpus;
-    struct map vcpus_by_id; /* by origin and thread, or Xen's vCPU */
+    struct map vcpus_by_id; /* by origin and thread, or by Xen's vCPU */
     struct family_machine **machines;
     unsigned n_machines;
     uint64_t last_unpaired[FAMILY_ANALYSES][SPAN_FATES];
-    /* Of the present opening. */
-    struct map series; /* of exits, by what their begins have */
+    /* For the present opening. */
+    struct map series; /* of exits, by the origin, reason and vCPU of their begins */
     struct map requests_by_key;
     struct arena window;
     struct family_vm *vms;
     unsigned n_vms;
     const struct trace *trace;
     int64_t from;
-    bool is_finished; /* nothing follows, or all begins again */
+    bool is_finished; /* the recording has ended, or everything begins again */
     int error;
 };
 
@@ -141,19 +141,20 @@ static inline uint64_t family_key(uint64_t a, uint64_t b, uint64_t c)
 
 /* ---- families.c ---- */
 
-/* The machine called NAME; beyond as many as there may be vCPUs, NULL without an error. NULL with families->error. */
+/* Returns the machine called NAME. NULL without an error if there are as many machines as vCPUs may be; NULL with
+ * families->error. */
 struct family_machine *family_machine(struct families *families, const char *name);
-/* The vCPU that thread ID of ORIGIN, or Xen's vCPU, is: NUMBER of MACHINE; MACHINE NULL: only if it is known already. NULL: it
- * is not, there are too many, or families->error. */
+/* Returns the vCPU of thread ID of ORIGIN, or Xen's vCPU ID: NUMBER of MACHINE. MACHINE NULL: only finds a known vCPU.
+ * NULL if it is not known, if there are too many, or with families->error. */
 struct family_vcpu *family_vcpu(struct families *families, const struct origin *origin, int32_t id,
                                 const char *machine, int64_t number);
-/* The label of the virtual machine whose monitor's thread PID of ORIGIN is; NULL: of none that is known. */
+/* Returns the label of the virtual machine whose monitor has the thread PID of ORIGIN, or NULL if none is known. */
 const char *family_vm_of(const struct families *families, const struct origin *origin, int32_t pid);
-/* The machine and the number of a vCPU of Xen. */
+/* Writes the machine and the number of a vCPU of Xen. */
 const char *family_domain(const struct families *families, const struct origin *origin,
                           int32_t vcpu, char *buf, size_t size);
 
-/* Puts what SERIES has since the last time into the metrics. */
+/* Adds to the metrics what SERIES has counted since the last call. */
 void family_series_flush(const struct families *families, struct family_series *series);
 
 /* ---- families_spans.c ---- */
@@ -172,6 +173,6 @@ int family_states_close(struct families *families);
 int family_requests_init(struct families *families, const struct clock *clock);
 int family_requests_close(struct families *families);
 
-/* Adds what FATES have become more since the last time. */
+/* Adds the increase of FATES since the last call. */
 int family_add_unpaired(struct families *families, enum family_analysis analysis,
                         const uint64_t *fates);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What both sides of watch/families_feed.h have in common. */
+/* What both sides of watch/families_feed.h share. */
 
 #include "watch/families_feed.h"
 

@@ -11,7 +11,7 @@
 #include "watch/families.h"
 #include "watch/families_lines.h"
 
-/* Of the updates of a window; a family of 4,096 samples has less. */
+/* Bytes of updates in a window; a family of 4,096 samples has less. */
 #define UPDATES_MAX ((size_t)8 << 20)
 #define NS_PER_S 1e9
 #define CPU_MAX UINT64_C(1000000000000000)
@@ -30,7 +30,7 @@ struct families_reader {
     struct metric_sample *windows[FAMILIES_RESULTS], *cpu, *restarts;
     struct text updates;
     bool has_started, is_open, is_bad;
-    int64_t to; /* of the last window; 0: there was none */
+    int64_t to; /* end of the last window; 0 before the first */
 };
 
 static int add_families(struct families_reader *reader)

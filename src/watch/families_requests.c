@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to disks. */
+/* Metrics of disk requests. */
 
 #include <errno.h>
 

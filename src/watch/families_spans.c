@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exits and interrupts: spans by rules. */
+/* Metrics of exits and interrupts, which are spans by rules. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static const struct {
 
 /* ---- Exits ---- */
 
-/* Whether ITEM, of QEMU, is an exit that the kernel of its host has traced as well. */
+/* True if ITEM, of QEMU, is an exit that the kernel of the same host has traced, too. */
 static bool is_seen_by_kvm(const struct families *families, const struct item *item)
 {
     const struct origin *kvm = families->kvm;
@@ -22,7 +22,7 @@ static bool is_seen_by_kvm(const struct families *families, const struct item *i
                    strcmp(kvm->host_name, item->origin->host_name) == 0);
 }
 
-/* The number of the vCPU of ITEM; -1: not known, or of another machine than those that are recorded. */
+/* Returns the vCPU number of ITEM, or -1 if it is unknown or of a machine that is not recorded. */
 static int64_t vcpu_number(const struct exit_class *class, const struct item *item, const char *vm)
 {
     int field = class->vcpu;
@@ -59,7 +59,7 @@ static struct family_vcpu *exit_vcpu(struct families *families, const struct exi
     return family_vcpu(families, item->origin, item->pid, machine, number);
 }
 
-/* The place of the reason NAME: the first ones have their own. -ENOMEM. */
+/* Returns the index of the reason NAME. Only the first reasons have their own index. -ENOMEM. */
 static int find_reason(struct families *families, struct family_vcpu *vcpu, const char *name)
 {
     const char *copy;
@@ -76,7 +76,7 @@ static int find_reason(struct families *families, struct family_vcpu *vcpu, cons
     return (int)vcpu->n_reasons++;
 }
 
-/* Finds the samples of SERIES, if it has none yet. */
+/* Finds the samples of SERIES, unless it has them. */
 static int find_samples(struct families *families, struct family_series *series, enum family count,
                         enum family seconds, const char *const *values)
 {

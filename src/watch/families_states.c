@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time of vCPUs, and how long what was woken waits for a CPU: states. */
+/* Metrics from states: the time of vCPUs, and how long threads wait for a CPU after they were woken. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int put_wakeup(struct families *families, const struct state_interval *in
 
 /* ---- vCPUs ---- */
 
-/* What is given when nothing is open any more is of a vCPU that is known. */
+/* Returns the vCPU of INTERVAL. If its source is not open any more, only a known vCPU. */
 static struct family_vcpu *vcpu_of(struct families *families, const struct state_interval *interval)
 {
     const struct origin *origin = interval->origin;
@@ -90,7 +90,7 @@ static int put_vcpu(struct families *families, const struct state_interval *inte
     }
 }
 
-/* Without, a thread is seen here and there, and what it did in between is not known. */
+/* Without switches, events show a thread only sometimes, and what it did in between is unknown. */
 static bool has_switches(const struct families *families, const struct origin *origin)
 {
     const struct states *states = &families->states;
@@ -168,7 +168,7 @@ static int64_t early_max(const struct families *families)
     return (int64_t)(STEAL_EARLY_MAX_S / families->seconds_per_tick);
 }
 
-/* What it ran where its guest is not recorded. */
+/* Adds what a vCPU ran if its guest is not recorded. */
 static int add_runs(struct families *families, struct family_vcpu *vcpu)
 {
     static const enum vcpu_state states[] = {VCPU_IN_GUEST, VCPU_IN_VMM, VCPU_UNKNOWN_STATE};

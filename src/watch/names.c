@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the sources of a recording have the events that a condition is about, by the lists that the recording has of them:
- * classes, the formats of a kernel, the events that a QEMU declares. */
+/* Checks that the sources of a recording have the events that a condition is about, by the lists in the recording:
+ * event classes, a kernel's formats, and the events that a QEMU declares. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,17 +17,17 @@
 #include "tracedir/manifest.h"
 #include "watch/rule.h"
 
-/* More are not suggested. */
+/* Limit of the names to suggest from. */
 #define NAMES_MAX 20000u
 #define LIST_MAX ((size_t)4 << 20)
 #define LINE_SIZE 1024u
 
-/* What is asked of each event that is known. */
+/* A search over all known events. */
 struct name_search {
     const struct watch_rule *rule;
-    const struct span_step *step; /* of a rule of spans; NULL: of an event */
+    const struct span_step *step; /* a step of a rule of spans, or NULL for an event */
     struct arena arena;
-    const char **names; /* that there are, of the layers that are asked for */
+    const char **names; /* known names in the layers in question */
     unsigned n;
     bool is_found;
     bool is_listed;  /* a source of these layers has a list */
@@ -59,7 +59,7 @@ static void add(struct name_search *search, const struct event_class *class)
     }
 }
 
-/* The formats of a kernel: PATH/events/GROUP/NAME/. */
+/* Adds the formats of a kernel: PATH/events/GROUP/NAME/. */
 static void add_formats(struct name_search *search, const struct origin *origin, int dir)
 {
     _cleanup_(closedirp) DIR *groups = open_dir_at(dir, "events");
@@ -80,7 +80,7 @@ static void add_formats(struct name_search *search, const struct origin *origin,
     }
 }
 
-/* The declarations of a QEMU: lines "[disable] NAME(…", as docs/devel/tracing of QEMU has them. */
+/* Adds the declarations of a QEMU: lines "[disable] NAME(…", as in docs/devel/tracing of QEMU. */
 static void add_declared(struct name_search *search, const struct origin *origin, const char *path)
 {
     char line[LINE_SIZE];
@@ -163,7 +163,7 @@ static int add_input(struct name_search *search, const struct trace_input *input
     return search->error;
 }
 
-/* Whether TRACE waits for the agent of a guest, which may record the event. */
+/* True if TRACE waits for the agent of a guest, which may record the event. */
 static bool waits_for_guest(const struct trace *trace)
 {
     const struct manifest *manifest = trace->n_inputs > 0 ? trace->inputs[0].manifest : NULL;
@@ -177,8 +177,8 @@ static bool waits_for_guest(const struct trace *trace)
     return false;
 }
 
-/* Fills SEARCH, and SIMILAR with a name that is like the one that is not there, or "". 1: it is there; 0: it is not; -EAGAIN: it
- * cannot be said yet; -ENOMEM. */
+/* Fills SEARCH, and SIMILAR with a name that is similar to the missing one, or "". Returns 1 if the event exists, 0 if not,
+ * -EAGAIN if it is not known yet, or -ENOMEM. */
 static int find(struct name_search *search, const char *event, char *similar, size_t size)
 {
     const struct trace *trace = search->rule->window->trace;
@@ -235,7 +235,7 @@ static int check(struct watch_rule *rule, const struct span_step *step, const ch
     return r;
 }
 
-/* Of a rule of spans, its first and last steps; the problem names the first that is not there. */
+/* Checks the first and last steps of a rule of spans. The problem names the first one without an event. */
 static int check_rule(struct watch_rule *rule, const struct span_rule *spans)
 {
     const struct span_step *steps[] = {&spans->steps[0], &spans->steps[spans->n_steps - 1]};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of a pattern, and with a condition on their fields. */
+/* Conditions about events: a pattern, and a condition on fields. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,18 +13,18 @@
 
 struct class_decision {
     bool is_made, matches;
-    struct condition *condition; /* NULL: none */
+    struct condition *condition; /* may be NULL */
 };
 
 struct on_event {
     struct watch_rule rule;
-    /* Of a window. */
+    /* For a window. */
     struct arena arena;
     struct class_decision *classes; /* by class->index */
     unsigned n_classes;
     uint64_t n;
     int64_t first;
-    struct text text; /* of the first */
+    struct text text; /* describes the first match */
 };
 
 static struct on_event *self_of(struct watch_rule *rule)
@@ -41,7 +41,7 @@ static int begin(struct watch_rule *rule)
     return 0;
 }
 
-/* An event of a class that was not seen in this window. */
+/* Decides about a class that was not seen in this window yet. */
 static _cold_ int decide(struct on_event *self, const struct event_class *class)
 {
     const struct watch_condition *condition = self->rule.condition;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rate of VM exits. */
+/* Conditions about the rate of VM exits. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "tracedir/manifest.h"
 #include "watch/rule.h"
 
-/* Windows of the baseline: more than there are in WATCH_BASELINE_NS at the shortest period. */
+/* Windows for the baseline: more than WATCH_BASELINE_NS has at the shortest period. */
 #define WINDOWS_MAX 128u
 
 enum { UNDECIDED, NO_EXIT, EXIT };
@@ -26,9 +26,9 @@ struct on_exits {
     uint8_t *classes; /* by class->index: EXIT plus its tracer */
     unsigned n_classes;
     uint64_t n[EXIT_TRACERS];
-    bool is_over, has_loss; /* … of the window: its rate may be too small */
-    int64_t skipped;        /* ns of windows with losses since the last one without */
-    struct window_rate windows[WINDOWS_MAX]; /* those before, the newest at `next` - 1 */
+    bool is_over, has_loss; /* `has_loss`: the rate of the window may be too low */
+    int64_t skipped;        /* length of windows with losses since the last window without, in ns */
+    struct window_rate windows[WINDOWS_MAX]; /* previous windows; the newest is at `next` - 1 */
     unsigned next;
 };
 
@@ -37,7 +37,7 @@ static struct on_exits *self_of(struct watch_rule *rule)
     return container_of(rule, struct on_exits, rule);
 }
 
-/* Whether a source from which exits are expected has not handed over all of the window. */
+/* True if a source that may have exits has not handed over the whole window. */
 static bool has_late(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->n_inputs; i++) {
@@ -95,7 +95,7 @@ static int put(struct watch_rule *rule, const struct item *items, unsigned n)
     return 0;
 }
 
-/* The mean rate of the windows before; false: there are not enough of them. */
+/* Computes the mean rate of the previous windows. False if they are too short. */
 static bool baseline(const struct on_exits *self, double *ret_rate)
 {
     uint64_t n = 0;
@@ -113,7 +113,7 @@ static bool baseline(const struct on_exits *self, double *ret_rate)
     return true;
 }
 
-/* What follows is not compared with a rate that may be too small. */
+/* Adds the window to the baseline, unless its rate may be too low. */
 static void add_window(struct on_exits *self, uint64_t n, int64_t from, int64_t to)
 {
     int64_t ns = MAX(to - from, INT64_C(0));

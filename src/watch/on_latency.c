@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans that last longer than a limit, and percentiles of those that end in a window.
+/* Conditions about latencies: spans longer than a limit, and percentiles of the spans that end in a window.
  *
- * A span is over the limit from its begin + limit on, whether it ends soon after or never. It counts in the window of that
- * moment, so once, and a request that hangs is seen while it does. One that has not ended has lasted to the end of the window,
- * if its end would be in what was read; of a source that is late, or paused, to the last event of that. Where that leaves it
- * open whether it is over the limit, it counts in the window in which this is known, up to UNDECIDED_MAX_NS later. So does one
- * whose begin such a source hands over later: when no source is late any more, all is read again from where one began to be,
- * or from UNDECIDED_MAX_NS before the window. */
+ * A span exceeds the limit at its begin + limit, whether it ends soon after or never. It counts once, in the window
+ * that has this moment, so a request that hangs is reported while it hangs. An open span has lasted until the end of
+ * the window if its end would have been read; if its source is late or paused, it has lasted until the source's last
+ * event. If it is unknown whether the span exceeds the limit, it counts in the window in which this becomes known, up
+ * to UNDECIDED_MAX_NS later. So does a span whose begin a late source hands over later: when no source is late any
+ * more, everything is read again from where the first one became late, or from UNDECIDED_MAX_NS before the window. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@
 #include "base/ticks.h"
 #include "watch/rule.h"
 
-/* Of percentiles: spans that begin earlier before a window are not seen. */
+/* For percentiles, spans that begin earlier before a window are not seen. */
 #define PERCENTILE_LOOK_BACK_NS INT64_C(1000000000)
 
 #define UNDECIDED_MAX_NS (INT64_C(30) * 1000000000)
-/* By how much an undecided span may be earlier than it was, at least: its source's clock is compared again meanwhile. */
+/* The begin of an undecided span may move by so much, because its source's clock is compared again meanwhile. */
 #define MOVES_NS INT64_C(1000000000)
 #define NOTED 4096u
 
@@ -39,20 +39,20 @@ struct on_latency {
     struct spans spans;
     bool has_spans;
     struct source_ends ends;
-    int64_t since; /* spans that are over the limit from a moment after this one on count */
-    int64_t
-        undecided; /* the first such moment of a span of which that is not known; INT64_MAX: none */
-    int64_t began; /* where the first window does, if `has_begun` */
-    /* From here on a source was late, and has not handed over all since; INT64_MAX: none. */
+    int64_t since;     /* spans that exceed the limit after this moment count */
+    int64_t undecided; /* the first such moment that is undecided; INT64_MAX: none */
+    int64_t began;     /* begin of the first window, if `has_begun` */
+    /* Since this moment a source is late and has not handed over everything; INT64_MAX: none. */
     int64_t held;
     bool has_begun;
-    struct noted noted[NOTED]; /* the last ones: they are seen again while others are undecided */
+    /* The last spans that counted; they are seen again while others are undecided. */
+    struct noted noted[NOTED];
     unsigned n_noted;
-    struct histogram durations; /* of a percentile */
+    struct histogram durations; /* for a percentile */
     bool is_over;
     uint64_t n;
     int64_t first, longest;
-    struct text text; /* of the longest */
+    struct text text; /* describes the longest span */
 };
 
 static struct on_latency *self_of(struct watch_rule *rule)
@@ -89,7 +89,7 @@ static bool was_noted(const struct on_latency *self, const struct span *span)
     return false;
 }
 
-/* A span that is over the limit in this window, and has lasted for NS so far, or in all. */
+/* Counts a span that exceeds the limit in this window. It has lasted NS, so far or, if HAS_ENDED, in all. */
 static void note(struct on_latency *self, const struct span *span, int64_t ns, bool has_ended)
 {
     int64_t crossed = ticks_sum(span_begin(span), self->rule.condition->latency.ns);
@@ -190,7 +190,7 @@ static int begin_loss(struct watch_rule *rule, const struct item *item)
     return spans_begin_loss(&self_of(rule)->spans, item);
 }
 
-/* Sources that have handed over all of the window have nothing more of it. */
+/* Notes that sources that are not late have no more items in this window. */
 static int note_ends(struct on_latency *self)
 {
     const struct live_window *window = self->rule.window;
@@ -230,7 +230,7 @@ static int end_percentile(struct on_latency *self, struct watch_match *match)
     return 0;
 }
 
-/* Where events of a rule have no key, it may be that they have no such field. */
+/* Events without a key may not have the key's field at all. */
 static void check_keys(struct on_latency *self)
 {
     const struct catalogue *catalogue = &self->rule.window->trace->catalogue;
@@ -245,7 +245,7 @@ static void check_keys(struct on_latency *self)
     }
 }
 
-/* Of the window after TO. */
+/* Sets the look-back of the window after TO. */
 static void set_look_back(struct on_latency *self, int64_t to)
 {
     int64_t limit = self->rule.condition->latency.ns;
@@ -257,7 +257,7 @@ static void set_look_back(struct on_latency *self, int64_t to)
             : ticks_sum(limit, MIN(ticks_between(self->held, to), UNDECIDED_MAX_NS));
 }
 
-/* What began before it may cross the limit in it. */
+/* A span that began earlier may exceed the limit in this window. */
 static void idle(struct watch_rule *rule, int64_t from, int64_t to)
 {
     struct on_latency *self = self_of(rule);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events that were lost. */
+/* Conditions about lost events. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 struct on_lost {
     struct watch_rule rule;
     uint64_t n, n_losses;
-    bool is_uncounted; /* the number of one of them is not known */
+    bool is_uncounted; /* the size of one of them is unknown */
     int64_t first;
     struct text text;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The share of time that threads wait for a CPU, or that it is stolen from vCPUs.
+/* Conditions about the share of time in which threads wait for a CPU, or in which time is stolen from vCPUs.
  *
- * The states of the window and of twice the time before it are collected as stretches, and sorted: of each vCPU or thread they
- * follow each other. The largest share of any stretch of the given length ends where a wait ends. */
+ * The waits in the window and in twice the length of the share before it are collected as stretches and sorted. Those
+ * of each vCPU or thread are contiguous in the array and do not overlap. The largest share in any stretch of the given
+ * length ends where a wait ends. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +19,12 @@
 
 #define STRETCHES_MAX (UINT32_C(1) << 20)
 
-/* Of one vCPU or thread, from `begin` to `end`. */
+/* A wait of a vCPU or thread, from `begin` to `end`. */
 struct stretch {
     uint64_t key;
     int64_t begin, end;
     const struct origin *origin;
-    int32_t id; /* the vCPU, or thread */
+    int32_t id; /* of the vCPU or thread */
     char name[STATE_NAME_SIZE];
 };
 
@@ -32,7 +33,7 @@ struct stretches {
     uint32_t n, room;
 };
 
-/* Those that were over it, ascending. */
+/* Keys of vCPUs and threads that were over the limit, ascending. */
 struct key_set {
     uint64_t *keys;
     unsigned n;
@@ -42,9 +43,9 @@ struct on_share {
     struct watch_rule rule;
     struct states states;
     bool has_states;
-    struct steal steal; /* of vCPUs: which of their waits count */
+    struct steal steal; /* decides which waits of vCPUs count */
     struct stretches waits;
-    struct key_set over; /* at the end of the window before */
+    struct key_set over; /* at the end of the previous window */
 };
 
 static struct on_share *self_of(struct watch_rule *rule)
@@ -74,7 +75,7 @@ static int add(struct stretches *list, const struct stretch *stretch)
     return 0;
 }
 
-/* A key that is the same in all windows: origins are not. */
+/* Returns a key that is the same in all windows, because origins are not. */
 static uint64_t key_of(const struct on_share *self, const struct origin *origin, int32_t id)
 {
     const struct trace *trace = self->rule.window->trace;
@@ -96,7 +97,7 @@ static int add_of_vcpu(struct on_share *self, int32_t vcpu, const struct origin 
     return add(&self->waits, &stretch);
 }
 
-/* A wait counts but where the guest's CPU is known to be idle. */
+/* Counts a wait, unless the guest's CPU is known to be idle. */
 static int put_wait(void *arg, const struct steal_wait *wait)
 {
     return wait->part == STEAL_STOLEN_IDLE
@@ -213,12 +214,13 @@ static int add_key(struct key_set *set, uint64_t key)
 
 /* The share of one vCPU or thread. */
 struct peak {
-    int64_t most, at; /* ns that it waited in a stretch that ends at */
-    int64_t last;     /* … in the one that ends at the window's end */
-    int64_t over_at;  /* the first that is over the limit ends at; 0: none */
+    /* Longest waiting time in ns in a stretch of the given length, and the end of this stretch. */
+    int64_t most, at;
+    int64_t last;    /* … in the stretch that ends with the window */
+    int64_t over_at; /* end of the first stretch over the limit; 0: none */
 };
 
-/* Of N stretches, in their order, which do not overlap. */
+/* Finds the peak in N sorted stretches without overlap. */
 static struct peak find_peak(const struct on_share *self, const struct stretch *stretches,
                              uint32_t n, int64_t limit)
 {

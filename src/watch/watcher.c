@@ -12,9 +12,9 @@
 #include "watch/evaluate.h"
 #include "watch/families_feed.h"
 
-/* Of a CPU, a tenth at most is used, whatever is recorded, and whatever format has to be read from its beginning. */
+/* Uses at most a tenth of a CPU, whatever is recorded, even if a format must be read from its beginning. */
 #define REST 9u
-/* What is longer ago, and than two periods, because the watcher got no CPU, is passed over. */
+/* If the watcher got no CPU, it skips time that is longer ago than this and than two periods. */
 #define BEHIND_MAX_NS (60 * NSEC_PER_SEC)
 
 struct watcher {
@@ -22,13 +22,14 @@ struct watcher {
     struct watch_evaluator *evaluator;
     struct live_consumer consumer;
     struct live_reader *reader;
-    bool is_stopped; /* the last window is on its way */
+    bool is_stopped; /* the next window is the last one */
     bool is_over;    /* nobody reads the lines */
 };
 
 /* ---- Lines ---- */
 
-/* Bytes that would end a line or control a terminal become blanks; the line is cut, not its newline. */
+/* Writes a line after replacing bytes that would end it or control a terminal by blanks. A long line is cut before its
+ * newline. */
 static void write_line(struct watcher *watcher, char *line, int len)
 {
     size_t n = MIN((size_t)MAX(len, 0), (size_t)WATCH_LINE_MAX - 2);
@@ -98,7 +99,7 @@ static int begin(void *arg, const struct live_window *window, struct sink **sink
                : 1;
 }
 
-/* What fails here may succeed in the next window. */
+/* What failed here may succeed in the next window. */
 static int end(void *arg, const struct live_window *window, int r)
 {
     struct watcher *watcher = arg;
@@ -120,7 +121,7 @@ static void idle(void *arg, int64_t from, int64_t to)
 
 /* ---- All windows ---- */
 
-/* Until the reader has something to do. */
+/* Waits until the reader has something to do. */
 static void wait_for_reader(struct watcher *watcher)
 {
     struct pollfd fds[] = {{live_reader_fd(watcher->reader), POLLIN, 0},
