@@ -19,7 +19,7 @@
 
 #define MEMBER(m) offsetof(struct analysis_options, m)
 
-/* "50,90,99.9" */
+/* Parses "50,90,99.9". */
 static int parse_percentiles(void *member, const char *value, struct error *error)
 {
     struct percentiles percentiles = {0};
@@ -50,7 +50,7 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
     return 0;
 }
 
-/* Of what is text. */
+/* For options about text. */
 #define NOT_TEXT "--format=json and --format=csv"
 
 const struct cli_option analysis_output_options[] = {
@@ -146,7 +146,7 @@ void analysis_options_done(struct analysis_options *options)
     select_options_done(&options->select);
 }
 
-/* Whether rows depend on names of tasks while items are read, and not only when they are printed. */
+/* True if rows depend on names of tasks while items are read, not only when they are printed. */
 static bool asks_names(const struct analysis_options *options)
 {
     bool by_task = false;
@@ -203,10 +203,10 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
 struct run {
     struct analysis_pass pass; /* first */
     unsigned sort_column;
-    bool has_none; /* no event is selected, which is reported */
+    bool has_none; /* no event was selected, which is reported */
 };
 
-/* The names of the columns of RESULT are in the error. */
+/* The error lists the columns of RESULT. */
 static void report_unknown_column(const struct result *result, const char *name)
 {
     _cleanup_(text_done) struct text names = TEXT_IN_MEMORY;
@@ -218,7 +218,7 @@ static void report_unknown_column(const struct result *result, const char *name)
                   names.start);
 }
 
-/* The column that --sort names; an error is printed and -1 returned if there is none. */
+/* Finds the column of --sort. If there is none, prints an error and returns -1. */
 static int find_sort_column(const struct analysis_options *options, struct analysis *analysis,
                             const struct coverage *coverage)
 {
@@ -236,7 +236,7 @@ static int find_sort_column(const struct analysis_options *options, struct analy
     return column;
 }
 
-/* Reports that options left out all of what ANALYSIS would count. EXIT_FAILURE. */
+/* Reports that options left out everything that ANALYSIS would count. EXIT_FAILURE. */
 static int report_left_out(const struct analysis_options *options, const struct analysis *analysis)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
@@ -266,14 +266,14 @@ static int report_left_out(const struct analysis_options *options, const struct 
     return EXIT_FAILURE;
 }
 
-/* True if options choose among what ANALYSIS counts, or have left some of it out. */
+/* True if options select among what ANALYSIS counts, or left out some of it. */
 static bool is_chosen(const struct analysis *analysis)
 {
     return analysis->left_out > 0 || analysis->settings.select || analysis->settings.task ||
            analysis->settings.longer > 0;
 }
 
-/* *RET_IS_EMPTY: the result has nothing but notes. */
+/* *RET_IS_EMPTY: the result has only notes. */
 static int print(const struct analysis_options *options, const struct trace *trace,
                  const struct run *run, struct slowest_context *context, struct text *out,
                  bool *ret_is_empty)
@@ -317,7 +317,7 @@ static int put_span(void *arg, const struct analysis_span *span)
     return 0;
 }
 
-/* Reports that the trace has no event that ANALYSIS is about, and how such are recorded. EXIT_FAILURE. */
+/* Reports that the trace has no event for ANALYSIS, and how to record such events. EXIT_FAILURE. */
 static int report_missing(const struct analysis_options *options, const struct trace *trace,
                           const struct analysis *analysis)
 {
@@ -335,7 +335,7 @@ static int report_missing(const struct analysis_options *options, const struct t
     return EXIT_FAILURE;
 }
 
-/* Whether the trace has the fields that rows are by, which many readers know only after they have read it. */
+/* Checks that the trace has the fields of --by. Many readers know their fields only after reading. */
 static int check_keys(const struct analysis *analysis, const struct trace *trace)
 {
     struct error error = {0};

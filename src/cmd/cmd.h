@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The verbs of the one command, each in a file of its own. Only this layer prints to people and
- * decides exit statuses. */
+/* The verbs of the command, each in its own file. Only this layer prints to people and sets exit statuses. */
 
 #include "cli/message.h"
 
@@ -12,12 +11,12 @@ int strata_main(int argc, char **argv);
 /* A verb: argv[0] is its name. */
 typedef int (*cmd_function)(int argc, char **argv);
 
-/* Lets the process have as many open files as it may. */
+/* Raises the limit of open files of the process as far as permitted. */
 void cmd_raise_files(void);
-/* The URI of libvirt's daemon: GIVEN, else $LIBVIRT_DEFAULT_URI, else NULL, as libvirt_domain_open() has it. None is started to
- * look for a domain. */
+/* The URI of libvirt's daemon: GIVEN, otherwise $LIBVIRT_DEFAULT_URI, otherwise NULL, as for libvirt_domain_open(). No
+ * daemon is started to find a domain. */
 const char *cmd_libvirt_uri(const char *given);
-/* Prints TEXT, a message of a recording (record/recording.h), in place of the progress line. */
+/* Prints TEXT, a message of a recording (record/recording.h), instead of the progress line. */
 void cmd_print_report(void *userdata, const char *text);
 
 /* The verbs. */

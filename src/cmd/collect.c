@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* strata collect: strata record --guest, with an option for each kind of endpoint, and what QEMU and libvirt need for
- * one. */
+/* strata collect: strata record --guest with an option for each kind of endpoint, and prints what QEMU and libvirt need
+ * for an endpoint. */
 
 #include "cmd/collect.h"
 #include "cli/options.h"
@@ -60,7 +60,7 @@ const struct command collect_command = {
                 "  strata collect -o trace -e 'sched:*' -t 10 web=/run/vm/web.agent",
 };
 
-/* Of one guest, which may have the ports of both protocols. */
+/* Prints the lines for one guest, which may have the ports of both protocols. */
 static int print_lines(const struct collect_options *collect, char **endpoints, int n)
 {
     uint64_t cpus = collect->plan.guests.cpus;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What strata collect's files have in common. */
+/* What the files of strata collect share. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prints what QEMU or libvirt need for one guest. PORT: the socket (FIFOS: the FIFOs) that is the host's end of
- * the port on which its agent speaks its own protocol; OLD: the directory with those of the old protocol, with ports
- * for CPUS CPUs. Either may be NULL. */
+/* Prints what QEMU or libvirt needs for one guest. PORT is the host's end of the port for the agent's own protocol: a
+ * socket, or with FIFOS a pair of FIFOs. OLD is the directory for the old protocol, with ports for CPUS CPUs. Either
+ * may be NULL. */
 void collect_print_qemu(const char *port, bool fifos, const char *old, unsigned cpus);
 void collect_print_libvirt(const char *port, bool fifos, const char *old, unsigned cpus);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest needs so that its agent can be talked to, for QEMU's command line and libvirt's XML. */
+/* Prints what a guest needs to connect to its agent, as QEMU's options and libvirt's XML. */
 
 #include <stdio.h>
 
@@ -7,11 +7,11 @@
 #include "cmd/collect.h"
 #include "proto/message.h"
 
-/* Port 0 of a virtio-serial device is the console's, so ports count from 1; without max_ports= the highest
- * number is 30. */
+/* Port 0 of a virtio-serial device is for consoles, so ports count from 1. Without max_ports= the highest number is
+ * 30. */
 #define PORTS_DEFAULT 31
 
-/* S as a value of a QEMU option, in which a comma stands twice, inside a word of a shell in ''. */
+/* Puts S as a value of a QEMU option, in which a comma is doubled, within a shell word in ''. */
 static void put_value(const char *s)
 {
     for (; *s; s++) {
@@ -36,7 +36,7 @@ static void put_xml(const char *s)
     }
 }
 
-/* The ports of one guest: how many there are, their names in it, and what their host's ends are called. */
+/* The ports of a guest: their number, their names in the guest, and the names of their host's ends. */
 struct ports {
     const char *own;
     bool fifos;
@@ -49,7 +49,7 @@ static struct ports make_ports(const char *own, bool fifos, const char *old, uns
     return (struct ports){own, fifos, old, (own ? 1 : 0) + (old ? cpus + 1 : 0)};
 }
 
-/* Port NR, from 1. Returns whether its end is a pair of FIFOs. */
+/* Finds port NR, from 1. True if its end is a pair of FIFOs. */
 static bool find_port(const struct ports *ports, unsigned nr, char name[static 64],
                       char end[static 1024])
 {

@@ -82,15 +82,15 @@ struct run {
     struct grouping grouping; /* --by */
     const struct diff_options *options;
     char **paths;
-    bool is_again; /* the traces were read before, with another analysis */
+    bool is_again; /* the traces were read before, by another analysis */
     struct diff_condition *conditions;
     bool is_failed;
-    bool is_lossy; /* either trace */
-    bool is_part;  /* either trace could not be read whole */
+    bool is_lossy; /* events of either trace were lost */
+    bool is_part;  /* either trace could not be read completely */
     bool is_empty; /* neither trace has what an analysis measures */
 };
 
-/* Each trace is read once per analysis. Pipes end after the first time. */
+/* Each trace is read once per analysis, but pipes can be read only once. */
 static int check_path(const char *path)
 {
     struct stat st;
@@ -104,7 +104,7 @@ static int check_path(const char *path)
     return EXIT_FAILURE;
 }
 
-/* Ticks of one trace and seconds of the other. */
+/* True if one trace has ticks and the other one seconds. */
 static bool has_other_unit(const struct run *run, const struct diff_side *sides)
 {
     for (unsigned i = 0; i < 2; i++)
@@ -116,7 +116,7 @@ static bool has_other_unit(const struct run *run, const struct diff_side *sides)
     return false;
 }
 
-/* Prints what of DIFF meets condition NUMBER, after its text. Whether something does. */
+/* Prints what in DIFF meets condition NUMBER. True if anything does. */
 static bool check_condition(const struct run *run, unsigned number, const char *analysis,
                             const struct diff *diff)
 {
@@ -193,7 +193,7 @@ static int parse_conditions(struct run *run)
     return EXIT_SUCCESS;
 }
 
-/* A condition that no row is under would pass whatever changed. */
+/* A condition that no row can meet would always pass. */
 static int check_conditions(const struct run *run)
 {
     int status = run->is_part || run->is_empty                ? EXIT_FAILURE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* One of the traces that `strata diff` compares, read with one analysis. */
+/* One of the traces that `strata diff` compares, read by one analysis. */
 
 #include "analysis/exits.h"
 #include "analysis/io.h"
@@ -22,33 +22,34 @@ union diff_analyses {
     struct sched sched;
 };
 
-/* One trace with one analysis. */
+/* A trace and an analysis. */
 struct diff_side {
     struct analysis_pass pass;
     struct trace *trace;
     struct span_rules_user pairs;
     union diff_analyses analyses;
-    struct selection selection; /* of rows, but of items for `stat` */
+    struct selection selection; /* of rows; for `stat`, of items */
     struct result result;
     const struct diff_verb *verb;
     bool has_result;
     bool has_losses;
-    bool is_read; /* as far as it can be read: there is something to compare */
+    bool is_read; /* it was read as far as possible, so there is something to compare */
 };
 
 struct diff_verb {
     const char *name;
     int (*init)(struct diff_side *side, const struct analysis_settings *settings);
     void (*done)(struct diff_side *side);
-    bool has_by;   /* has rows by keys of events */
-    bool of_items; /* counts events themselves */
+    bool has_by;   /* it can have rows by keys of events */
+    bool of_items; /* it counts events themselves */
 };
 
-/* NULL: there is none called NAME. */
+/* Returns the verb called NAME, or NULL. */
 const struct diff_verb *diff_verb_find(const char *name);
 
-/* Reads PATH from its start into SIDE, which diff_side_done() frees, also after a failure. AGAIN: it was read before, and its warnings are
- * printed. An exit status; errors are printed. After a failure, what could be read is there if side->is_read. */
+/* Reads PATH from its start into SIDE. Call diff_side_done() also after a failure. AGAIN: it was read before, and its
+ * warnings were printed. An exit status; errors are printed. After a failure, side->is_read tells that the readable
+ * part is there. */
 int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct select_options *select, char *path, bool again,
                    const struct diff_verb *verb, const struct analysis_settings *settings);

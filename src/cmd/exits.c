@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata exits: how often and why vCPUs leave their guest, and how long that takes. */
+/* strata exits: how often and why vCPUs leave their guest, and how long until they return. */
 
 #include "analysis/exits.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata export: what a report shows, in the format of another tool. */
+/* strata export: writes what a report shows in the format of another tool. */
 
 #include <inttypes.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 struct export_verb_options {
     struct open_options open;
     struct select_options select;
-    unsigned format; /* place in export_formats, from 1; 0: not given */
+    unsigned format; /* index in export_formats plus one; 0: not given */
     const char *output, *host;
     bool spreadsheet, in_browser;
     unsigned jobs;
@@ -129,7 +129,8 @@ const struct command export_command = {
                 "  strata export --to clickhouse --url http://db:8123/traces trace",
 };
 
-/* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
+/* A signal ends reading, not writing, so that what was read makes a complete export. A second signal ends the
+ * process. */
 static volatile sig_atomic_t stopped;
 
 static void print_losses(const struct losses *losses)
@@ -181,7 +182,8 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     return walk_end(walk, &options->open, status);
 }
 
-/* Of certain threads or vCPUs alone, no state follows from switches; what is written says that there are others. -ENOMEM. */
+/* If only some threads or vCPUs are exported, no state follows from switches. So the output states that others are
+ * missing. -ENOMEM. */
 static int note_threads(const struct select_options *select, struct trace *trace)
 {
     bool by_vcpu = select->vcpus.n > 0;
@@ -272,7 +274,7 @@ static int export_trace(const struct export_verb_options *options,
     return status;
 }
 
-/* Whether what was asked for can be written where it was asked for. An exit status. */
+/* Checks that the requested output can be written. An exit status. */
 static int check(const struct export_verb_options *options, int n)
 {
     const struct export_format *format;
@@ -324,7 +326,7 @@ static void put_limit(struct text *text, const char *name, const struct time_lim
                     limit->whole, limit->ns);
 }
 
-/* All options that decide which rows are made of a trace, in words, ended by a NUL. */
+/* Puts all options that decide which rows a trace has, as text with a NUL. */
 static void put_variant(struct text *text, const struct export_verb_options *options)
 {
     const struct select_options *select = &options->select;

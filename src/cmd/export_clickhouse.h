@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The options of `strata export --to=clickhouse`, and what they mean to its sink. */
+/* The options of `strata export --to=clickhouse`, and the settings that they make. */
 
 #include "base/clock_ns.h"
 #include "cli/options.h"
@@ -11,7 +11,7 @@
 
 struct clickhouse_options {
     const char *url, *netrc_file, *ca_file, *cluster;
-    uint64_t retry; /* ns */
+    uint64_t retry; /* in ns */
     bool replace, print_schema;
 };
 
@@ -19,7 +19,7 @@ struct clickhouse_options {
 
 extern const struct cli_option clickhouse_option_table[];
 
-/* Of one trace. */
+/* The request for one trace. */
 struct clickhouse_request {
     struct clickhouse_settings settings;
     char trace[TRACE_IDENTITY_SIZE];
@@ -28,13 +28,13 @@ struct clickhouse_request {
     uint64_t n_sent, n_found;
 };
 
-/* Usage errors of the combination; FORMAT_IS: the format is clickhouse. An exit status. */
+/* Checks which options are combined. FORMAT_IS: the format is clickhouse. An exit status; errors are printed. */
 int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output);
 /* Prints the statements that make the tables. An exit status. */
 int clickhouse_print_schema(const struct clickhouse_options *options);
 
-/* What is to be sent of the trace that was opened from PATHS. VARIANT, borrowed and ended by a NUL: all other options that
- * decide which rows there are. An exit status. */
+/* Prepares to send the trace that was opened from PATHS. VARIANT (borrowed, with a NUL): all other options that decide
+ * which rows there are. An exit status. */
 int clickhouse_request_init(struct clickhouse_request *request,
                             const struct clickhouse_options *options, char *const *paths, int n,
                             const struct text *variant, const volatile sig_atomic_t *stop);

@@ -23,7 +23,7 @@ void export_find_trace_id(char *const *paths, unsigned n, char ret_id[EXPORT_TRA
     snprintf(ret_id, EXPORT_TRACE_ID_SIZE, "%.*s", EXPORT_TRACE_ID_SIZE - 1, identity);
 }
 
-/* NULL: TRACE names none, or several. */
+/* NULL if TRACE names none, or several. */
 static const char *recorded_host(const struct trace *trace)
 {
     const char *name = NULL;
@@ -39,7 +39,7 @@ static const char *recorded_host(const struct trace *trace)
     return name;
 }
 
-/* The clock of unknown rate is a time stamp counter, to which --cpu-hz applies. */
+/* True if the clock of unknown rate is a time stamp counter, to which --cpu-hz applies. */
 static bool counts_cycles(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->catalogue.n_origins; i++)

@@ -16,11 +16,11 @@
 #include "serve/file_server.h"
 
 #define ORIGIN "https://ui.perfetto.dev"
-/* The only port of this machine that the page may fetch from, by its policy. */
+/* The only port of this machine from which the page's policy permits it to fetch. */
 #define PORT 9001
 #define PORT_TEXT "9001"
 #define HOST "127.0.0.1"
-/* A browser is started, loads the page, and asks the user whether it may connect to this machine. */
+/* Time for the browser to start and load the page, and for the user to permit the connection to this machine. */
 #define WAIT_SECONDS 300u
 
 #define DIR_PREFIX "strata-open-"
@@ -54,7 +54,7 @@ int export_open_begin(struct export_open *open, bool needs_file, struct error *e
     return 0;
 }
 
-/* The last part of PATH as a part of an address: what would need an escape there is "_". */
+/* The last part of PATH for an address, with "_" for characters that need an escape. */
 static void make_name(const char *path, char name[NAME_MAX_LEN + 1])
 {
     const char *slash = strrchr(path, '/');

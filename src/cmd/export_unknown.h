@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Events of unknown times and threads, on their way into a format that has no such thing. Not thread-safe. */
+/* Counts events with unknown times or threads in an export to a format without unknown values. Not thread-safe. */
 
 #include "event/sink.h"
 
@@ -12,7 +12,7 @@ struct export_unknown {
     uint64_t n_times, n_threads;
 };
 
-/* Counts the events that are put, and gives all items to NEXT. */
+/* Counts the events that are put, and passes all items to NEXT. */
 void export_unknown_init(struct export_unknown *unknown, unsigned traits, struct sink *next);
-/* Prints what the export of PATH says of them that is not known. */
+/* Prints how many events in the export of PATH have unknown times or threads. */
 void export_unknown_report(const struct export_unknown *unknown, const char *path);

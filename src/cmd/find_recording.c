@@ -55,7 +55,7 @@ static bool is_traced_program(pid_t pid)
     return is_traced;
 }
 
-/* How process PID can be recorded. */
+/* Reports how process PID can be recorded. */
 static int refuse_process(pid_t pid)
 {
     struct qemu_process running;
@@ -103,7 +103,7 @@ static int find_process(pid_t pid, struct found_recording *target)
 
 struct name_search {
     const char *name;
-    pid_t pid; /* of the first; 0: none */
+    pid_t pid; /* of the first one; 0: none */
     unsigned n;
 };
 

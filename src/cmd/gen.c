@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata gen: from declared events to code. */
+/* strata gen: generates code from declared events. */
 #include <stdio.h>
 #include <string.h>
 
@@ -123,7 +123,7 @@ static void list_all(void)
         printf("  %-22s%s\n", backend->name, backend->summary);
 }
 
-/* True if no required option is missing; otherwise prints the error, and *RET_STATUS is EXIT_USAGE. */
+/* True if no required option is missing. Otherwise prints the error, and *RET_STATUS is EXIT_USAGE. */
 static bool check(const struct gen_options *options, int n, int *ret_status)
 {
     const char *verb = gen_command.name;

@@ -14,7 +14,7 @@
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
-/* All sources of a directory in the host's time, as far as they have been described. */
+/* All sources of a directory in the host's time, as far as they were described. */
 struct timeline {
     unsigned n;
     struct trace_host_times times;
@@ -23,8 +23,8 @@ struct timeline {
 struct info_options {
     struct open_options open;
     unsigned format;           /* enum table_format */
-    struct timeline *timeline; /* to add each source to; NULL: nothing */
-    struct table *table;       /* a row for each trace */
+    struct timeline *timeline; /* gets each source; may be NULL */
+    struct table *table;       /* has a row for each trace */
 };
 
 static const struct cli_option output_options[] = {
@@ -77,8 +77,8 @@ static void add_to_timeline(struct timeline *timeline, const struct info *info)
     timeline->n++;
 }
 
-/* What all sources of the directory are together. STATUS: how reading each by itself ended, which has reported those
- * that cannot be shown. */
+/* Prints what all sources of the directory have together. STATUS: the result of reading each alone, which has reported
+ * unreadable ones. */
 static int put_timeline(const struct info_options *options, const struct manifest *manifest,
                         const char *path, int status)
 {
@@ -139,7 +139,7 @@ static int put_timeline(const struct info_options *options, const struct manifes
     return r < 0 ? cli_output_error(r) : status;
 }
 
-/* Whether INPUT is of rings whose drain has not ended, and which are gone. */
+/* True if INPUT is of rings whose drain has not ended, and which do not exist any more. */
 static bool has_no_rings(const struct trace_input *input)
 {
     const struct manifest_source *source = input->recorded;
@@ -150,7 +150,7 @@ static bool has_no_rings(const struct trace_input *input)
 
 /* ---- Reading ---- */
 
-/* All sources of the directory that TRACE is one source of; NULL: not needed, or they cannot be opened together. */
+/* Opens all sources of TRACE's directory. NULL if it is not necessary, or if they cannot be opened together. */
 static struct trace *open_together(const struct info_options *options, const struct trace *trace)
 {
     const char *path = trace->inputs[0].path;
@@ -165,8 +165,8 @@ static struct trace *open_together(const struct info_options *options, const str
     return trace_open(&path, 1, &trace_options, &together, &error) < 0 ? NULL : together;
 }
 
-/* What is known of the clock of the source that INFO is of, alone in TRACE; its times are of the tightened clock, as they are
- * TOGETHER with the others. -ENOMEM. */
+/* Finds what is known of the clock of INFO's source, which is alone in TRACE. Its times are tightened as in TOGETHER,
+ * with the other sources. -ENOMEM. */
 static int find_clock(struct info *info, struct trace *trace, const struct trace *together)
 {
     const struct trace_input *input = &trace->inputs[0];
@@ -238,7 +238,7 @@ static int describe_one(const struct info_options *options, char *path)
     return status;
 }
 
-/* A trace, or each source of a recorded directory. */
+/* Describes a trace, or each source of a recorded directory. */
 static int describe_path(const struct info_options *options, char *path)
 {
     struct timeline timeline = {0};
@@ -273,7 +273,7 @@ static int describe_path(const struct info_options *options, char *path)
     return status;
 }
 
-/* Each by itself: what one is does not depend on the others, and their clocks may differ. */
+/* Describes each trace alone, because they are independent, and their clocks may differ. */
 static int describe_all(struct info_options *options, char **paths, int n)
 {
     struct table table;

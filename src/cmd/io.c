@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata io: how long requests to disks take, and in which stage. */
+/* strata io: how long disk requests take, and in which stage. */
 
 #include "analysis/io.h"
 #include "cli/output.h"

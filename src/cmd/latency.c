@@ -94,7 +94,7 @@ static int measure(const struct latency_options *options, struct trace *trace,
     return status;
 }
 
-/* Reads TRACE: many readers know their events only after that. An exit status. */
+/* Reads TRACE, because many readers know their events only after that. An exit status. */
 static int read_through(struct trace *trace)
 {
     const struct item *items;
@@ -108,7 +108,7 @@ static int read_through(struct trace *trace)
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The built-in rules; of a trace, those that have their events in it. */
+/* Lists the built-in rules; for a trace, those whose events it has. */
 static int list(const struct latency_options *options, const struct span_rules_user *pairs,
                 struct trace *trace)
 {
@@ -166,7 +166,7 @@ static int list(const struct latency_options *options, const struct span_rules_u
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Whether the first of the N operands that is no rule cannot be a trace either, so that its name is misspelt. */
+/* True if the first of the N operands that is not a rule cannot be a trace either, so it is probably misspelt. */
 static bool is_misspelt_rule(char *const *operands, int n)
 {
     return n > 1 && !strchr(operands[0], '/') && access(operands[0], F_OK) < 0 && errno == ENOENT;

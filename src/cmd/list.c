@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata list: what this user traces, and could. */
+/* strata list: what this user traces, and could trace. */
 
 #include <inttypes.h>
 #include <stdio.h>

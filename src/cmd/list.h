@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the files of `strata list` have in common: in JSON and CSV one table for all kinds of rows, in text one for
- * each. */
+/* What the files of `strata list` share. JSON and CSV have one table for all kinds of rows, text has a table for each
+ * kind. */
 
 #include <sys/types.h>
 
@@ -13,31 +13,31 @@ enum list_column {
     LIST_PID,
     LIST_KIND,
     LIST_ANSWERS,
-    LIST_SINCE, /* text alone */
+    LIST_SINCE, /* text only */
     LIST_SINCE_NS,
     LIST_PROGRAM,
     LIST_NAME,
     LIST_DIRECTORY,
     LIST_VERSION,
-    LIST_EVENTS_TEXT, /* text alone */
+    LIST_EVENTS_TEXT, /* text only */
     LIST_EVENTS_ON,
     LIST_EVENTS,
     LIST_MODE,
     LIST_RINGS,
     LIST_RING_BYTES,
-    LIST_LOST, /* text alone */
+    LIST_LOST, /* text only */
     LIST_DROPPED,
     LIST_UNWRITTEN,
-    LIST_SINKS, /* CSV alone */
+    LIST_SINKS, /* CSV only */
     LIST_SINKS_JSON,
-    LIST_SOURCES, /* CSV alone */
+    LIST_SOURCES, /* CSV only */
     LIST_SOURCES_JSON,
     LIST_USER,
     LIST_KEEPS,
     LIST_SNAPSHOTS,
     LIST_QMP,
-    LIST_WHAT,   /* text alone: what is listed */
-    LIST_REMARK, /* text alone: more of it, or nothing */
+    LIST_WHAT,   /* text only: what is listed */
+    LIST_REMARK, /* text only: more about it; may be empty */
     LIST_COLUMNS,
 };
 
@@ -49,10 +49,10 @@ struct list {
     int error;
 };
 
-/* In text, another table: its heading of LIST_WHAT. */
+/* Text: begins another table, with WHAT as the heading of LIST_WHAT. */
 void list_begin_kind(struct list *list, const char *what);
-/* The first cells of a row. SINCE_NS: since 1970; 0: not known. */
+/* Sets the first cells of a row. SINCE_NS: since 1970; 0 if unknown. */
 void list_begin_row(struct list *list, pid_t pid, const char *kind, int64_t since_ns);
 
-/* Recordings that are under way, and QEMUs that could be recorded, or are. -errno with ERROR. */
+/* Lists running recordings, and QEMUs that are or could be recorded. A negative errno with ERROR. */
 int list_recordings(struct list *list, struct error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata list: what this user records, and the QEMUs that could be recorded. */
+/* strata list: what this user records, and QEMUs that could be recorded. */
 
 #include <dirent.h>
 #include <pwd.h>
@@ -17,7 +17,7 @@
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
 
-/* A recorded process, and where to. */
+/* A recorded process, and its recording. */
 struct recorded {
     pid_t pid;
     char *trace;
@@ -32,7 +32,7 @@ struct recordings {
 
 /* ---- Recordings ---- */
 
-/* Of a recording's sources, in its line. */
+/* Sources shown in the line of a recording. */
 #define SOURCES_SHOWN_MAX 5u
 
 static void note_recorded(struct recordings *recordings, pid_t pid, const char *trace)
@@ -50,7 +50,7 @@ static void note_recorded(struct recordings *recordings, pid_t pid, const char *
     recordings->no_memory |= !bigger || !copy;
 }
 
-/* "QEMU 7.2.22 (process 4711)", "tiny-vmm (process 4711)", "guest", "guest web" */
+/* Puts "QEMU 7.2.22 (process 4711)", "tiny-vmm (process 4711)", "guest", "guest web". */
 static void put_source(struct text *text, const struct manifest_source *source)
 {
     if (source->vmm && source->vmm->version)
@@ -108,7 +108,7 @@ static void write_sources(struct json_writer *w, const struct manifest *manifest
     json_write_end(w);
 }
 
-/* Complete ones: others have a name that begins with a dot. */
+/* Counts complete snapshots. Names of incomplete ones begin with a dot. */
 static unsigned count_snapshots(const char *trace)
 {
     _cleanup_free_ char *path = NULL;
@@ -126,7 +126,7 @@ static unsigned count_snapshots(const char *trace)
     return n;
 }
 
-/* "QEMU 7.2.22 (process 4711), host; keeps 5m,2G; 2 snapshots; user strata" */
+/* Sets "QEMU 7.2.22 (process 4711), host; keeps 5m,2G; 2 snapshots; user strata". */
 static void set_recording_remark(struct table *table, const struct registry_recording *recording,
                                  const struct manifest *manifest, unsigned n_snapshots)
 {
@@ -208,7 +208,7 @@ static void set_remark(struct table *table, const char *what, const char *path)
     text_put_str(cell, path);
 }
 
-/* A command with an operand that another user may have chosen. */
+/* Puts a command with an operand that another user may have chosen. */
 static void set_command(struct table *table, const char *command, const char *operand)
 {
     struct text *cell = table_cell(table, LIST_REMARK);

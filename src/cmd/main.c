@@ -19,7 +19,8 @@
 struct verb {
     const char *name;
     cmd_function function;
-    const struct command *command; /* NULL: an old tool's name, not shown among the verbs */
+    /* NULL: name of an old tool, which is not listed with the verbs */
+    const struct command *command;
 };
 
 static const struct verb verbs[] = {
@@ -81,7 +82,7 @@ static void print_help(FILE *out)
     fputs("\nRun 'strata help COMMAND' for details.\n", out);
 }
 
-/* The verb for what a shell, perf, trace-cmd, LTTng or babeltrace2 calls NAME; NULL: none is known. */
+/* Finds the verb for a name from a shell, perf, trace-cmd, LTTng or babeltrace2. NULL if it is unknown. */
 static const char *find_other_name(const char *name)
 {
     static const char *const others[][2] = {
@@ -145,8 +146,8 @@ static int help(const char *name)
     return EXIT_SUCCESS;
 }
 
-/* Takes the places of standard descriptors that are closed, so that no trace or temporary file gets
- * one of them and then what is meant for people. Using them still fails. */
+/* Occupies closed standard descriptors, so that no trace or temporary file gets one and then messages. Using them still
+ * fails. */
 static void hold_standard_descriptors(void)
 {
     static const int useless[] = {O_WRONLY, O_RDONLY, O_RDONLY};
@@ -156,7 +157,7 @@ static void hold_standard_descriptors(void)
             _exit(EXIT_FAILURE);
 }
 
-/* Of the main thread. Threads that libc starts have as much. */
+/* For the main thread. Threads that libc starts get as much. */
 #define STACK_MIN_KIB 512
 
 static bool has_stack(void)

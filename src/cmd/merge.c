@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata merge: traces that were recorded apart, as one trace. */
+/* strata merge: makes one trace of traces that were recorded separately. */
 
 #include "merge/merge.h"
 

@@ -8,7 +8,7 @@
 #include "base/cache_dir.h"
 #include "base/reopen_cache.h"
 
-/* "2400000000", "2400M", "2.4G". */
+/* Parses "2400000000", "2400M" or "2.4G". */
 static int parse_hz(void *member, const char *value, struct error *error)
 {
     static const char units[] = "kMG";
@@ -100,7 +100,7 @@ void open_options_done(struct open_options *options)
     strings_done(&options->events);
 }
 
-/* What openings by this process have found of clocks. NULL: memory is out. */
+/* What earlier openings in this process found about clocks. NULL if out of memory. */
 static struct reopen_cache *known_clocks(void)
 {
     static struct reopen_cache *known;
@@ -110,7 +110,7 @@ static struct reopen_cache *known_clocks(void)
     return known;
 }
 
-/* The user's cache; NULL: there is none. */
+/* The user's cache, or NULL. */
 static const char *cache_dir(void)
 {
     static struct text path = TEXT_IN_MEMORY;

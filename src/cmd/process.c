@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verbs that record do to their process and its terminal. */
+/* How verbs that record set up their process and its terminal. */
 
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata recover: what traced programs that were killed had not written yet. */
+/* strata recover: writes what killed programs that were traced had not written yet. */
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -73,14 +73,14 @@ const struct command recover_command = {
                 "  strata recover -o saved /dev/shm/strata-1000/20144-2641094",
 };
 
-/* What is asked for: paths of directories of processes. */
+/* The requested directories of processes. */
 struct found {
     char **paths;
     unsigned n;
-    uint32_t pid;       /* only those of it; 0: all */
-    bool only_dead;     /* processes that live are passed over */
-    bool named;         /* by the user, one by one */
-    unsigned n_skipped; /* … so many */
+    uint32_t pid;       /* only its processes; 0: all */
+    bool only_dead;     /* running processes are skipped */
+    bool named;         /* the user named each */
+    unsigned n_skipped; /* … number of skipped ones */
 };
 
 static void found_done(struct found *found)
@@ -120,7 +120,7 @@ static int found_add(const char *path, void *userdata)
     return paths[found->n++] ? 0 : -ENOMEM;
 }
 
-/* A PID, the directory of a process, or a directory of such. */
+/* Finds processes by a PID, the directory of a process, or a directory with such directories. */
 static int find(const char *operand, struct found *found)
 {
     uint32_t pid = (uint32_t)proc_number(operand);
@@ -153,7 +153,8 @@ static int find(const char *operand, struct found *found)
     return process_foreach(operand, found_add, found);
 }
 
-/* A line of the list. MAY_VANISH: the process, or its recorder, may have removed its rings since they were found. */
+/* Prints a line of the list. MAY_VANISH: the process or its recorder may have removed its rings since they were
+ * found. */
 static int show(const char *path, bool may_vanish, struct text *out)
 {
     struct process *process;
@@ -237,7 +238,7 @@ static int discard_one(const char *path)
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* OUTPUT is a directory for the trace; NULL: where the process wrote its. */
+/* OUTPUT is a directory for the trace; NULL: where the process wrote its trace. */
 static int recover_one(const struct recover_options *options, const char *path, const char *output)
 {
     struct recovered recovered = {0};
@@ -272,8 +273,8 @@ static int recover_one(const struct recover_options *options, const char *path, 
     return status;
 }
 
-/* The directory in OUTPUT for the process at PATH: PROGRAM-PID, with a number where that is taken; NULL: there is no
- * memory, or no process any more, which recover_one() says. */
+/* Makes the directory in OUTPUT for the process at PATH: PROGRAM-PID, with a number if that exists. NULL if out of
+ * memory, or if the process does not exist any more, which recover_one() reports. */
 static char *name_trace(const char *output, const char *path)
 {
     struct process *process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata report: every event as a line of text. */
+/* strata report: prints every event as a line of text. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -150,7 +150,7 @@ static void print_losses(const struct losses *losses, const char *layer)
     text_done(&text);
 }
 
-/* CPUs of different layers are different ones. */
+/* Different layers have different CPUs with the same numbers. */
 static void report_all_losses(const struct losses_sink *counter, unsigned layers)
 {
     if (layers == 0)
@@ -160,7 +160,7 @@ static void report_all_losses(const struct losses_sink *counter, unsigned layers
             print_losses(&counter->layers.losses[i], layer_name((enum layer)i));
 }
 
-/* LAST: NULL, or where to begin. */
+/* LAST: where to begin; may be NULL. */
 static int report(const struct report_options *options, struct trace *trace, struct tail_sink *last)
 {
     struct text out;
@@ -209,7 +209,7 @@ static int open_follow_view(void *arg, struct trace *trace, struct text *out,
     return open_view(arg, trace, out, 1, ret_view); /* a view of little */
 }
 
-/* Whether PATH is a file of records that are read in the order in which they were written. */
+/* Checks that PATH is a file of records that are read in the order in which they were written. */
 static bool check_grows(const struct report_options *options, char *path)
 {
     struct trace *trace = strcmp(path, "-") == 0 ? NULL : walk_open(&options->open, &path, 1);
@@ -237,7 +237,7 @@ static int find_tail(const struct report_options *options, uint64_t n_events, ch
     return EXIT_SUCCESS;
 }
 
-/* A file that grows. */
+/* Reports a file that grows. */
 static int report_file(const struct report_options *options, char *path)
 {
     struct tail_sink last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata sched: where the time of threads, vCPUs, CPUs and domains went. */
+/* strata sched: how threads, vCPUs, CPUs and domains spent their time. */
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static const char *const by_names[] = {"task", "vcpu", "vm", "cpu", "domain", NU
 
 #define MEMBER(m) offsetof(struct sched_command_options, m)
 
-/* Of what is text, and of rows of wake-ups. */
+/* For options about text, and about rows of wake-ups. */
 #define NOT_TEXT "--format=json and --format=csv"
 #define NOT_WAKEUPS "--states, --every, --folded, --events, --by=vm, --by=cpu and --by=domain"
 
@@ -155,7 +155,7 @@ static int measure(const struct sched_command_options *options, struct trace *tr
     return status;
 }
 
-/* Whether rows are not of what would be selected. */
+/* True, with an error, if the options select what the rows are not about. */
 static bool refuses(const struct sched_command_options *options, int *ret_status)
 {
     const struct select_options *select = &options->common.select;

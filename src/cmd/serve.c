@@ -73,7 +73,8 @@ void serve_options_done(struct serve_options *options)
     strings_done(&options->source.files);
 }
 
-/* The server's address, and after # what the page opens with (src/serve/web/view/address.ts): ns since the begin. */
+/* Puts the server's address, and after # what the page shows first (src/serve/web/view/address.ts): ns since the
+ * begin. */
 static void put_address(const struct server *server, const struct serve_options *options,
                         const struct index_summary *shown, bool is_ticks, struct text *ret)
 {
@@ -129,7 +130,7 @@ static void print_note(const char *text)
     cli_error("%s", text);
 }
 
-/* INDEX becomes the server's. */
+/* The server takes ownership of INDEX. */
 static int run_server(struct server *server, const struct serve_options *options,
                       struct serve_source *source, struct serve_index *index,
                       const struct serve_hooks *hooks)
@@ -211,7 +212,7 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
         progress_show(progress, done, total);
 }
 
-/* The index of SOURCE, with progress, notes and errors on the terminal. An exit status. */
+/* Opens the index of SOURCE, with progress, notes and errors on the terminal. An exit status. */
 static int open_index(const struct serve_source *source, struct serve_index *ret)
 {
     struct progress progress = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What strata serve and strata view have in common: the index, the server, and its end. */
+/* What strata serve and strata view share: the index, the server, and its end. */
 
 #include "cmd/walk.h"
 #include "serve/trace_index.h"
@@ -9,8 +9,8 @@
 struct serve_options {
     struct open_options open;
     struct serve_source_options source; /* its trace options are those of `open` */
-    const char *listen;                 /* NULL: this machine only, a free port */
-    struct time_limit from, to;         /* what the page opens with; not given: all */
+    const char *listen;                 /* NULL: only this machine, a free port */
+    struct time_limit from, to; /* the time that the page shows first; everything if not given */
 };
 #define SERVE_OPTIONS_DEFAULT                        \
     {                                                \
@@ -21,8 +21,8 @@ void serve_options_done(struct serve_options *options);
 /* --pair, --pairs and --index-cache-size; --listen. */
 extern const struct cli_option serve_pair_option_table[], serve_listen_option_table[];
 
-/* Serves the N traces PATHS until a signal ends it. STARTED, which may be NULL, is called once with the address; STOPPED,
- * too, at the end. An exit status; errors are printed. */
+/* Serves the N traces PATHS until a signal ends it. Calls STARTED (may be NULL) once with the address, and STOPPED (may
+ * be NULL) at the end. An exit status; errors are printed. */
 struct serve_hooks {
     void (*started)(void *arg, const char *address);
     void (*stopped)(void *arg);

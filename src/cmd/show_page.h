@@ -3,5 +3,5 @@
 
 #include "serve/browser.h"
 
-/* Opens ADDRESS in the user's browser; prints why that is not possible. browser_done() in any case. */
+/* Opens ADDRESS in the user's browser, or prints why it cannot. Call browser_done() in any case. */
 void show_page(struct browser *browser, const char *address);

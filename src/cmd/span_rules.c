@@ -6,7 +6,7 @@
 
 #include "cmd/cmd.h"
 
-/* $XDG_CONFIG_HOME/strata/pairs, or ~/.config/strata/pairs; NULL: neither variable is set. */
+/* Returns $XDG_CONFIG_HOME/strata/pairs, or ~/.config/strata/pairs; NULL if neither variable is set. */
 static const char *find_own_path(char *path, size_t size)
 {
     const char *config = getenv("XDG_CONFIG_HOME");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata stat: how many events of which kind, how often, how far apart. */
+/* strata stat: counts events by kind, with their rates and intervals. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static int parse_by(const char *by, struct arena *arena, struct tally_options *o
     return r;
 }
 
-/* The fields that rows are by are fields of events. Many readers know their events only when they have seen them. */
+/* Checks that some events have the fields of --by. Many readers know their events only after reading. */
 static int check_keys(const struct stat_report *stat)
 {
     struct error error = {0};
@@ -101,7 +101,7 @@ static int check_keys(const struct stat_report *stat)
     return EXIT_FAILURE;
 }
 
-/* By one thread. */
+/* Counts in one thread. */
 static int count_alone(struct stat_report *stat, struct selection *selection)
 {
     struct walk walk = {.reading.trace = stat->trace,
@@ -127,7 +127,7 @@ static void show_progress(void *arg, const struct trace *trace)
     progress_show(progress, done, total);
 }
 
-/* By several threads, where that is possible and worth it. May open the trace again. */
+/* Counts in several threads, if that is possible and worth it. May open the trace again. */
 static int count(const struct stat_options *options, struct stat_report *stat,
                  const struct tally_options *settings, struct selection *selection, char **paths,
                  int n)
@@ -184,7 +184,7 @@ static int set_up(struct stat_report *stat, struct arena *arena, struct tally_op
     return tally_init_with(&stat->tally, settings) < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
-/* What the format has no place for. */
+/* Reports what the format cannot contain. */
 static void report_rest(const struct stat_report *stat)
 {
     if (stat->options->format == TABLE_CSV)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata summary: the first page about a trace, all analyses at once. */
+/* strata summary: the first page about a trace, by all analyses at once. */
 
 #include "analysis/summary.h"
 
@@ -17,15 +17,15 @@
 #include "report/print_summary_html.h"
 #include "tracedir/manifest.h"
 
-/* Rows of a table. */
+/* rows of a table */
 #define TOP_TEXT 5
 #define TOP_PAGE 20
 #define TOP_NOT_GIVEN UINT64_MAX
 
 struct summary_options {
     struct analysis_options common;
-    const char *html;    /* where the page is written; NULL: there is none */
-    struct text command; /* as it was given */
+    const char *html;    /* where the page is written; may be NULL */
+    struct text command; /* as the user gave it */
 };
 
 #define MEMBER(m) offsetof(struct summary_options, m)
@@ -74,11 +74,11 @@ const struct command summary_command = {
                 "  strata summary -f json trace | jq -r '.findings[].text'",
 };
 
-/* A walk, and where what comes of it goes. */
+/* A walk, and the output of its results. */
 struct summary_run {
     const struct summary_options *options;
     struct summary summary;
-    struct atomic_output output; /* if there is a page */
+    struct atomic_output output; /* for the page, if there is one */
 };
 
 static int put_page(struct summary_run *run, const struct findings *findings,
@@ -128,7 +128,7 @@ static int commit(struct atomic_output *output)
     return EXIT_FAILURE;
 }
 
-/* Makes the errors unknown that causes and effects contradict, or that are too large. */
+/* Makes errors unknown that causes and effects contradict, or that are too large. */
 static void refute_errors(struct summary *summary, const struct trace *trace)
 {
     bool are_known = catalogue_errors_are_known(&trace->catalogue);
@@ -224,7 +224,7 @@ static int run(const struct summary_options *options, struct trace *trace)
     return status;
 }
 
-/* Whether the options can be combined. An exit status; an error is printed. */
+/* Checks that the options can be combined. An exit status; an error is printed. */
 static int check(const struct summary_options *options, int n)
 {
     if (options->common.format == TABLE_CSV)

@@ -81,7 +81,7 @@ int walk_read_ahead(struct trace *trace, bool asks_names, unsigned jobs)
 
 /* The classes that were seen. */
 struct seen_classes {
-    const char **names; /* ended by NULL; or NULL */
+    const char **names; /* terminated by NULL; may be NULL */
     const char *where;
 };
 
@@ -102,7 +102,7 @@ static void report_unmatched(void *arg, const char *pattern)
         cli_error("no event %s matches '%s'; 'strata stat' lists the events", seen->where, pattern);
 }
 
-/* Returns whether there is such a pattern. */
+/* True if there is such a pattern. */
 static bool report_all_unmatched(const struct walk *walk)
 {
     const struct catalogue *catalogue = trace_classes(walk->reading.trace);
@@ -121,7 +121,7 @@ static bool report_all_unmatched(const struct walk *walk)
     return any;
 }
 
-/* The trace has events, and none of them was selected. */
+/* Reports that the trace has events, but none was selected. */
 static void report_empty(const struct walk *walk)
 {
     const struct select_options *options = walk->reading.selection->options;
@@ -146,7 +146,7 @@ static void report_hint(void *arg, const char *path, const char *hint)
     cli_error("%s: %s", path, hint);
 }
 
-/* Prints all that was put so far. */
+/* Prints everything put so far. */
 static int flush(struct walk *walk, struct error *error)
 {
     int r = sink_flush(walk->reading.sink);
@@ -159,7 +159,7 @@ static int flush(struct walk *walk, struct error *error)
     return r;
 }
 
-/* Before more is read: shows how far it is, and prints what was put, rather than waiting with it. 1: nothing more can be
+/* Before more is read: shows the progress, and prints what was put instead of waiting with it. 1 if nothing more can be
  * printed. */
 static int before_run(void *arg, struct error *error)
 {
@@ -179,7 +179,7 @@ static int before_run(void *arg, struct error *error)
     return trace->n_pipes && walk->draws && trace_would_wait(trace) ? flush(walk, error) : 0;
 }
 
-/* Says if nothing was selected, and which patterns match nothing. */
+/* Reports if nothing was selected, and which patterns match nothing. */
 static void report_selection(const struct walk *walk)
 {
     const struct trace_reading *reading = &walk->reading;

@@ -7,9 +7,9 @@
 struct py_batches {
     PyObject_HEAD struct py_trace *trace;
     Py_ssize_t size;
-    struct py_batch **batches; /* by the number of their class; NULL: none is begun */
+    struct py_batch **batches; /* by the number of their class; NULL before it begins */
     unsigned n_batches;
-    unsigned next; /* after the end of the trace: the next one to return */
+    unsigned next; /* after the end of the trace: the next batch to return */
     bool ended;
 };
 
@@ -25,7 +25,7 @@ static char format_of(enum strata_value_type type)
     }
 }
 
-/* Without columns for what events have in common. */
+/* Makes a batch without the columns that all events have. */
 static struct py_batch *batch_new(struct py_class *class, const char *formats)
 {
     struct py_batch *self = PyObject_NewVar(struct py_batch, &py_batch_type, class->n_fields);
@@ -102,7 +102,7 @@ static void batch_dealloc(PyObject *object)
     PyObject_Free(self);
 }
 
-/* Marks the number that is added last as VALID, where numbers are missing at all. */
+/* If numbers can be missing, marks the last number as VALID or not. */
 static bool put_valid(struct batch_field *field, bool valid)
 {
     bool *at;
@@ -187,7 +187,7 @@ static bool batch_put(struct py_batch *self, struct strata_reader *reader,
 
 /* ---- Batch, for its user ---- */
 
-/* The column KEY: new references. */
+/* The column KEY: a new reference. */
 static PyObject *column_of(const struct py_batch *self, PyObject *key, bool valid)
 {
     const struct {
@@ -337,7 +337,7 @@ static void batches_dealloc(PyObject *object)
     PyObject_Free(self);
 }
 
-/* Where the batch of class number I is kept; NULL: an exception. */
+/* Where the batch of class number I is stored. NULL with an exception. */
 static struct py_batch **batch_at(struct py_batches *self, unsigned i)
 {
     if (i >= self->n_batches) {
@@ -355,7 +355,7 @@ static struct py_batch **batch_at(struct py_batches *self, unsigned i)
     return &self->batches[i];
 }
 
-/* Puts the event that the reader is at into its batch. *RET_FULL is that, where it is full, or NULL. */
+/* Puts the reader's current event into its batch. *RET_FULL is the batch if it is full, otherwise NULL. */
 static bool put_event(struct py_batches *self, PyObject **ret_full)
 {
     const struct strata_reader_item *item = strata_reader_item(self->trace->reader);

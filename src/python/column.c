@@ -70,7 +70,7 @@ static PyObject *column_item(PyObject *object, Py_ssize_t i)
     }
 }
 
-/* A slice is a list, as that of a column of strings is. */
+/* A slice is a list, as for a column of strings. */
 static PyObject *column_subscript(PyObject *object, PyObject *key)
 {
     PyObject *view, *part, *list;

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls a Python function for each event: what the module `simpletrace` is made of. Its functions get the values as QEMU's
- * simpletrace.py gives them: numbers as 64 bits without a sign, strings as bytes. */
+/* Calls a Python function for each event, for the module `simpletrace`. The functions get values as from QEMU's
+ * simpletrace.py: numbers as unsigned 64 bits, strings as bytes. */
 #include "python/strata_module.h"
 
-/* Two calls of one function: its arguments begin with these. */
+/* The arguments of the function. */
 enum call_style {
     CALL_VALUES = 0,   /* the values */
     CALL_TIME = 1,     /* the time, the values */
     CALL_TIME_PID = 2, /* the time, the thread, the values */
     CALL_CATCHALL = 3, /* the event, a tuple: name, time, thread, values */
-    CALL_KEYWORDS = 4, /* the values; event, event_id, timestamp_ns and pid by their names */
+    /* The values, and event, event_id, timestamp_ns and pid as keyword arguments. */
+    CALL_KEYWORDS = 4,
     CALL_NOTHING = 5,
 };
 
 #define ARGUMENTS_MAX 160
 
 struct handler {
-    PyObject *function; /* NULL: not asked for yet */
-    PyObject *event;    /* what the caller shows as the event */
+    PyObject *function; /* NULL before look_up was called */
+    PyObject *event;    /* what the caller passes as the event */
     PyObject *id;       /* its name */
     enum call_style style;
 };
 
 struct dispatch {
     struct py_trace *trace;
-    PyObject *
-        look_up; /* called with an EventClass, or None for lost events: (function, event, id, style) */
+    /* Called with an EventClass, or with None for lost events; returns (function, event, id, style). */
+    PyObject *look_up;
     PyObject *make_time;      /* called with the number of a time */
     PyObject *keywords;       /* ("event", "event_id", "timestamp_ns", "pid") */
-    struct handler *handlers; /* by the number of the class; the first is that of losses */
+    struct handler *handlers; /* by class number; the first one is for losses */
     unsigned n_handlers;
 };
 
@@ -61,7 +62,7 @@ static bool look_up(struct dispatch *dispatch, struct handler *handler, PyObject
     return done;
 }
 
-/* The handler of ITEM; NULL: an exception. */
+/* The handler of ITEM. NULL with an exception. */
 static struct handler *handler_of(struct dispatch *dispatch, const struct strata_reader_item *item)
 {
     unsigned i = item->event_class ? item->event_class->index + 1 : 0;
@@ -88,7 +89,7 @@ static struct handler *handler_of(struct dispatch *dispatch, const struct strata
     return class && look_up(dispatch, handler, class) ? handler : NULL;
 }
 
-/* Puts the values of ITEM into ARGS. Returns their number, or -1: an exception; *RET_N of ARGS are set in both cases. */
+/* Puts the values of ITEM into ARGS. False with an exception. In both cases *N of ARGS are set. */
 static bool put_values(const struct dispatch *dispatch, const struct strata_reader_item *item,
                        PyObject **args, unsigned *n)
 {
@@ -121,7 +122,7 @@ static PyObject *time_of(const struct strata_reader_item *item)
     return PyLong_FromUnsignedLongLong((uint64_t)py_time_ns(item->time, item->source->clock_hz));
 }
 
-/* A tuple of the name, the time, the thread and the values. */
+/* Makes a tuple of the name, the time, the thread and the values. */
 static PyObject *record_of(const struct dispatch *dispatch, const struct handler *handler,
                            const struct strata_reader_item *item)
 {

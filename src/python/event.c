@@ -40,7 +40,7 @@ static void event_dealloc(PyObject *object)
     PyObject_Free(self);
 }
 
-/* The number of field KEY; -1: there is none, or an exception. */
+/* The number of field KEY. -1 if there is none, or with an exception. */
 static Py_ssize_t field_of(const struct py_event *self, PyObject *key)
 {
     PyObject *number = PyDict_GetItemWithError(self->class->places, key);

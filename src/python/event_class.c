@@ -30,7 +30,7 @@ static int add_field(struct py_class *self, unsigned i, const char *field, const
     return r;
 }
 
-/* Without fields yet. */
+/* Makes a class whose fields are not set yet. */
 static struct py_class *make(const char *name, const char *group, const char *layer,
                              const char *source, unsigned n)
 {

@@ -4,7 +4,7 @@
 
 PyObject *py_error;
 
-/* Passes each string of VALUE, which is a string, a path or an iterable of them, to ADD. */
+/* Passes each string of VALUE to ADD. VALUE is a string, a path, or an iterable of these. */
 static int add_each(struct strata_reader *reader, PyObject *value, bool paths,
                     int (*add)(struct strata_reader *reader, const char *text))
 {

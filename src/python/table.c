@@ -7,7 +7,7 @@
 #include "tables/sink.h"
 #include "trace/trace.h"
 
-/* Items of a span or state between two looks for Ctrl-C. */
+/* Items between two checks for Ctrl-C, while spans or states are computed. */
 #define ITEMS_PER_LOOK 200000u
 
 struct table_arguments {
@@ -42,7 +42,7 @@ static char column_format(enum column_type type)
     }
 }
 
-/* A cell of a column of texts or bytes. */
+/* Makes a cell of a column of texts or bytes. */
 static PyObject *cell_object(const struct value *cell, enum column_type type)
 {
     if (!cell->present)
@@ -77,7 +77,7 @@ static int put_row(void *arg, enum fixed_table table, const struct value *cells)
     return 0;
 }
 
-/* Raises what ERROR, a message of a library below, says. */
+/* Raises ERROR, the message of a library below. */
 static void raise_error(const struct error *error, int r)
 {
     char text[sizeof *error + 64];

@@ -12,7 +12,7 @@ bool py_trace_is_open(const struct py_trace *trace)
     return trace->reader;
 }
 
-/* Whether ERROR, an errno, is of a file operation; all others say what is wrong with the trace. */
+/* True if ERROR, an errno, is of a file operation. Other errors are about the trace. */
 static bool is_of_file(int error)
 {
     static const int of_files[] = {EACCES, EEXIST, EIO,    EISDIR,  ELOOP, EMFILE, ENAMETOOLONG,
@@ -24,7 +24,7 @@ static bool is_of_file(int error)
     return false;
 }
 
-/* TEXT, in which what the commands' options are called is what the arguments of open() and table() are called. */
+/* Replaces the names of commands' options in TEXT by the names of arguments of open() and table(). */
 static PyObject *make_message(const char *text)
 {
     static const char *const names[][2] = {
@@ -108,7 +108,8 @@ void py_trace_count_loss(struct py_trace *trace, const struct strata_reader_item
         trace->lost += item->lost;
 }
 
-/* At the end: a pattern that matches no event is probably misspelt. -1 with an exception, as where warnings are errors. */
+/* Call at the end: a pattern that matches no event is probably misspelt. -1 with an exception, which warnings may
+ * be. */
 static int warn_of_unmatched(struct py_trace *self)
 {
     const char *pattern;
@@ -226,7 +227,7 @@ static PyObject *trace_batches(PyObject *object, PyObject *args, PyObject *kwarg
     return py_trace_is_open(self) ? py_batches_new(self, size) : NULL;
 }
 
-/* A list of what GET gives for 0, 1, … up to NULL. */
+/* A list of the results of GET for 0, 1, … up to NULL. */
 static PyObject *strings(struct strata_reader *reader,
                          const char *(*get)(struct strata_reader *reader, unsigned i))
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of libstrata-read as Python objects. */
+/* Converts values of libstrata-read to Python objects. */
 #include "python/strata_module.h"
 
 #include "base/wide.h"

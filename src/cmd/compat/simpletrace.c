@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* simpletrace [--no-header] EVENTS TRACE: QEMU's simpletrace.py, with its arguments, output and
- * exit statuses. Error messages have that program's words if scripts may look for them. */
+/* simpletrace [--no-header] EVENTS TRACE: QEMU's simpletrace.py, with its arguments, output and exit statuses. Error
+ * messages have the words of that program if scripts may look for them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int read_events(const char *path, struct declarations *declarations,
     return r;
 }
 
-/* Why an item could not be printed. */
+/* Reports why an item could not be printed. */
 static void report_item(const char *path, const struct item *item, int error)
 {
     const struct event_class *class = item->class;
@@ -87,7 +87,7 @@ static int print_all(struct source *source, const char *path, struct simpletrace
     return n < 0 ? n : r;
 }
 
-/* Takes IN over. */
+/* Takes ownership of IN. */
 static int print_trace(struct input *in, const char *path,
                        const struct simpletrace_options *options, unsigned style)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tracetool: the arguments of QEMU's tracetool.py, of its versions 2.x to 10.x, and what it did with
- * them: code for QEMU's own tree. Messages go to standard error, and nearly all that is wrong ends with
- * 1, as there. */
+/* tracetool: accepts the arguments of QEMU's tracetool.py of versions 2.x to 10.x, and generates code for QEMU's own
+ * tree. Messages go to standard error, and nearly all errors exit with 1, as there. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,19 +17,20 @@ struct tracetool_options {
     const char *probe_prefix;
     const char *target_type;
     const char *target_name;
-    const char *provider; /* ours */
-    const char *header;   /* ours */
-    const char *target;   /* ours: "qemu" is implied */
-    const char *depfile;  /* ours */
+    const char *provider; /* Strata's own */
+    const char *header;   /* Strata's own */
+    const char *target;   /* Strata's own; "qemu" is implied */
+    const char *depfile;  /* Strata's own */
     bool help, list_backends, check_backends;
 };
 
 struct long_option {
     const char *name;
-    const char *argument; /* NULL: a flag */
+    const char *argument; /* NULL for a flag */
     const char *help;
     size_t offset;
-    bool ours; /* not to be cut short: that would cut the short forms of the others longer */
+    /* Strata's own. It cannot be abbreviated, because this would make other options' abbreviations ambiguous */
+    bool ours;
 };
 
 #define AT(member) offsetof(struct tracetool_options, member)
@@ -79,7 +79,7 @@ static void print_help(FILE *out)
     }
 }
 
-/* Prints what is wrong with the arguments. The Python program also prints its whole help after that. */
+/* Prints what is wrong with the arguments. The Python program then also prints its whole help. */
 static int _printf_(1, 2) wrong(const char *format, ...)
 {
     char what[600];
@@ -92,8 +92,8 @@ static int _printf_(1, 2) wrong(const char *format, ...)
     return EXIT_FAILURE;
 }
 
-/* The option that WORD names, by its whole name or an unambiguous prefix, as in getopt. NULL: none or several, and
- * the error is printed. */
+/* Finds the option WORD, by its whole name or an unambiguous prefix, as in getopt. NULL if there is none or several,
+ * with the error printed. */
 static const struct long_option *find_option(const char *word, size_t len)
 {
     const struct long_option *found = NULL;
@@ -118,7 +118,7 @@ static const struct long_option *find_option(const char *word, size_t len)
     return several ? NULL : found;
 }
 
-/* Options end where the operands begin, as for Python's getopt. *RET_NEXT: the first operand. */
+/* Options end at the first operand, as in Python's getopt. *RET_NEXT: the first operand. */
 static int parse(int argc, char **argv, struct tracetool_options *options, int *ret_next)
 {
     int i = 1;
@@ -169,7 +169,7 @@ static bool is_events_file(const char *path)
     return strcmp(name, "trace-events") == 0 || strcmp(name, "trace-events-all") == 0;
 }
 
-/* The three forms of its operands. */
+/* Takes the operands, in one of three forms. */
 static void take_operands(const char *const *operands, unsigned n, struct generate *job)
 {
     static const char *const standard_input[] = {"-"};
@@ -211,7 +211,7 @@ static int take_backends(const struct tracetool_options *options, struct gen_job
     return wrong("unknown backend: '%.*s' (valid: %s)", (int)MIN(len, (size_t)60), unknown, all);
 }
 
-/* What the formats for SystemTap cannot do without. */
+/* Checks what the formats for SystemTap require. */
 static int take_stap(const struct tracetool_options *options, struct gen_job *job, char *prefix,
                      size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* xentrace [OPTION...] [FILE]: the recorder of Xen, its options, the stream it writes, its exit statuses; to
- * standard output without FILE, as since Xen 4.18. Unlike Xen's program: -t does what is documented, -e accepts all
- * classes and single events, a recording in progress is not disturbed, and the previous event mask is restored. */
+/* xentrace [OPTION...] [FILE]: Xen's recorder, with its options, its stream and its exit statuses. Without FILE it
+ * writes to standard output, as since Xen 4.18. Unlike Xen's program: -t does what is documented, -e accepts all
+ * classes and single events, a running recording is not disturbed, and the previous event mask is restored. */
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -54,7 +54,7 @@ static const char short_usage[] =
     "Usage: xentrace [-DxXV?] [-c LIST] [-e EVENTS] [-s MS] [-t N] [-S PAGES] [-T SECONDS]\n"
     "                [-M SIZE] [-r MB] [FILE]\n";
 
-/* Between two looks for a FIFO's reader. */
+/* Between two checks for a FIFO's reader. */
 #define FIFO_PAUSE_NS UINT64_C(20000000)
 
 enum { OPTION_USAGE = 256 };
@@ -62,11 +62,11 @@ enum { OPTION_USAGE = 256 };
 struct settings {
     struct buffers_recorder_settings recorder;
     struct stop_signals signals;
-    uint64_t time; /* ns; 0: no limit */
+    uint64_t time; /* in ns; 0: unlimited */
     struct xen_event_mask choice;
     struct xen_table table;
     const char *cpus;
-    struct cpu_set cpu_set; /* of `cpus` */
+    struct cpu_set cpu_set; /* from `cpus` */
     const char *file;
     uint64_t reserve;
 };
@@ -77,7 +77,7 @@ static int wrong(const char *option, const char *value)
     return -EINVAL;
 }
 
-/* A number in any base of C, up to MAX, with a unit where UNITS is set. */
+/* Parses a number in any base of C, up to MAX, with an optional unit if UNITS. */
 static int number(const char *option, const char *value, bool units, uint64_t max, uint64_t *ret)
 {
     char *end;
@@ -98,7 +98,7 @@ static int number(const char *option, const char *value, bool units, uint64_t ma
     return 0;
 }
 
-/* A mask replaces what was chosen, whatever it looks like; 0 chooses nothing, and Xen's mask stays. */
+/* A mask replaces earlier choices; 0 chooses nothing, and Xen's mask stays. */
 static int events(struct settings *s, const char *value)
 {
     struct error error = {0};
@@ -125,7 +125,7 @@ static int events(struct settings *s, const char *value)
     return r;
 }
 
-/* One option. 1: go on; 0: the work is done; negative: invalid, and the error is printed. */
+/* Handles an option. 1 to continue; 0 if the work is done; negative if it is invalid, with the error printed. */
 static int option(struct settings *s, int letter, const char *value)
 {
     uint64_t v = 0;
@@ -206,8 +206,8 @@ static int parse(struct settings *s, int argc, char **argv)
     return 1;
 }
 
-/* Opens FILE to write; a signal ends the wait for a FIFO's reader. open() would wait as well, but a signal that comes
- * just before would be missed. -errno; -EINTR: a signal came. */
+/* Opens FILE for writing. A signal ends the wait for a FIFO's reader. open() would also wait, but would miss a signal
+ * just before it. -EINTR for a signal; another negative errno. */
 static int open_file(struct settings *s)
 {
     struct stat st;
@@ -229,7 +229,7 @@ static int open_file(struct settings *s)
     return fd;
 }
 
-/* Opens, and so truncates, FILE; only after it is certain that no other recording is in progress. */
+/* Opens and truncates FILE. Call only after it is certain that no other recording runs. */
 static int open_output(struct settings *s)
 {
     int fd = STDOUT_FILENO;
@@ -248,7 +248,7 @@ static int open_output(struct settings *s)
     return 0;
 }
 
-/* The records alone: a recording without a directory. */
+/* Writes only the records: a recording without a directory. */
 static int run(struct settings *s, struct recorder *recorder)
 {
     struct recording_settings settings = {

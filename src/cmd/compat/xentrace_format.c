@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* xentrace_format [-c MHZ] FORMATS <RAW: the filter of Xen up to 4.18, its arguments, its output, its
- * exit statuses. It goes through the records in the order of the file and keeps, as the original
- * does, the last time of each cpu and one set of counters for all interrupts. */
+/* xentrace_format [-c MHZ] FORMATS <RAW: the filter of Xen up to 4.18, with its arguments, output and exit statuses.
+ * Like the original, it handles records in the order of the file, and keeps the last time of each cpu and one set of
+ * counters for all interrupts. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@
 
 #define OUTPUT_SIZE ((size_t)256 * 1024)
 #define RULES_CACHE 4096
-/* The original allocates for any number. */
+/* The original has no limit. */
 #define CPUS_MAX ((uint32_t)1 << 20)
 #define VECTORS 256
-/* The event number of subcalls in the original, which is wrong: the real one is 0x20200e. */
+/* The number of subcalls in the original, which is wrong. The real number is 0x20200e. */
 #define MASKED_SUBCALL 0x20100eu
 
 static const char help[] =
@@ -52,16 +52,16 @@ struct cached_rule {
 
 struct formatter {
     struct xen_formats formats;
-    struct arena arena;                  /* compiled rules */
+    struct arena arena;                  /* owns the compiled rules */
     struct map rules;                    /* by event: struct xentrace_rule */
-    const struct xentrace_rule *unknown; /* the rule for 0, or NULL */
+    const struct xentrace_rule *unknown; /* rule for 0, or NULL */
     struct cached_rule cache[RULES_CACHE];
 
     int64_t mhz;     /* 0: times are cycles */
-    bool big_endian; /* the words of the input */
+    bool big_endian; /* of the words in the input */
     bool cpu_known;
     uint32_t cpu;
-    uint64_t *last_tsc; /* of each cpu */
+    uint64_t *last_tsc; /* by cpu */
     uint32_t n_cpus;
     uint64_t irq_count;
     uint64_t irq_cycles;
@@ -107,7 +107,7 @@ static inline const struct xentrace_rule *rule_of(struct formatter *f, uint32_t 
     return cached->rule;
 }
 
-/* Makes last_tsc reach the current cpu. */
+/* Makes last_tsc large enough for the current cpu. */
 static int reach_cpu(struct formatter *f)
 {
     uint32_t n = f->cpu + 1;
@@ -125,7 +125,7 @@ static int reach_cpu(struct formatter *f)
     return 0;
 }
 
-/* Counts an interrupt. 1: go on; 0: the original ends its output here. */
+/* Counts an interrupt. 1 to continue; 0 if the original ends its output here. */
 static int count_irq(struct formatter *f, struct xentrace_values *values)
 {
     uint64_t *words = &values->v[VALUE_1];
@@ -157,7 +157,7 @@ static void put_stepped_backward(struct formatter *f, uint64_t tsc, uint64_t las
     text_put_char(&f->out, '\n');
 }
 
-/* One record, whole at P. 1: go on; 0: the end of the output; a negative errno with the error. */
+/* Handles the record at P. 1 to continue; 0 at the end of the output; a negative errno with the error. */
 static inline int put_record(struct formatter *f, uint32_t header, const uint8_t *p)
 {
     uint32_t event = xentrace_event(header);
@@ -227,7 +227,7 @@ static inline int put_record(struct formatter *f, uint32_t header, const uint8_t
     return 1;
 }
 
-/* The records that are in the buffer whole. As put_record(). */
+/* Handles the complete records in the buffer. As put_record(). */
 static int put_records(struct formatter *f, struct input *in)
 {
     const uint8_t *p = input_at(in);
@@ -250,7 +250,7 @@ static int put_records(struct formatter *f, struct input *in)
     return interrupted ? 0 : r;
 }
 
-/* A record that the input's end cuts is left out without a word, as by the original. */
+/* A record that is cut by the input's end is left out silently, as in the original. */
 static int format_all(struct formatter *f, struct input *in)
 {
     for (;;) {
@@ -323,7 +323,7 @@ static int run(struct formatter *f, const char *path)
     return EXIT_SUCCESS;
 }
 
-/* An integer as Python's int() accepts it. */
+/* Parses an integer as Python's int() does. */
 static bool parse_mhz(const char *s, int64_t *ret)
 {
     bool negative;

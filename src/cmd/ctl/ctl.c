@@ -99,7 +99,7 @@ bool ctl_suggest(const struct ctl_command *const *tables, const char *word)
     return near != NULL;
 }
 
-/* What TARGET accepts instead of WORD. */
+/* Reports what TARGET accepts instead of WORD. */
 static void report_unknown(const char *word, const char *target, const struct ctl_command *commands)
 {
     const struct ctl_command *const tables[] = {commands, NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata ctl on a program that links libstrata. */
+/* strata ctl for a program that links libstrata. */
 
 #include <limits.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static int find_pid(const char *which, pid_t *ret)
 
 /* ---- Asking ---- */
 
-/* Tells what is wrong; the exit status. What the program said is cut into lines. */
+/* Reports an error; returns the exit status. Splits the program's message SAID into lines. */
 static int tell(int r, char *said, const struct error *error)
 {
     char *line;
@@ -94,7 +94,7 @@ static int tell(int r, char *said, const struct error *error)
     return EXIT_FAILURE;
 }
 
-/* Asks "WORD ARGUMENT". *ret is the answer, allocated. On failure the error has been printed. */
+/* Sends "WORD ARGUMENT". *ret is the answer, allocated. Prints the error on failure. */
 static int ask(struct target *target, const char *word, const char *argument, char **ret)
 {
     _cleanup_free_ char *request = NULL;
@@ -117,7 +117,7 @@ static int ask(struct target *target, const char *word, const char *argument, ch
     return 0;
 }
 
-/* Asks for what is done, and shows the messages that come of it. */
+/* Sends a command, and shows the resulting messages. */
 static int ask_to(struct target *target, const char *word, const char *argument)
 {
     _cleanup_free_ char *answer = NULL;
@@ -131,7 +131,7 @@ static int ask_to(struct target *target, const char *word, const char *argument)
     return EXIT_SUCCESS;
 }
 
-/* PATH as the program can open it, which has another working directory. */
+/* PATH as an absolute path, because the program has another working directory. */
 static char *absolute(const char *path)
 {
     _cleanup_free_ char *here = NULL;
@@ -240,8 +240,8 @@ static int list(void *p, unsigned n, char **arguments)
     return table_end(&table) < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
 }
 
-/* Whether there is an event of that pattern, behind which ": CONDITION" may stand, and one that can be
- * switched: the program would only remember what was said for events that may come. */
+/* Checks that an event matches PATTERN, which may be followed by ": CONDITION", and that one of them can be switched.
+ * Otherwise the program would only remember the request for future events. */
 static int check_pattern(struct target *target, const char *pattern)
 {
     _cleanup_free_ char *answer = NULL;
@@ -275,7 +275,7 @@ static int check_pattern(struct target *target, const char *pattern)
     return -EPERM;
 }
 
-/* In options a comma within a value is written twice. */
+/* In options, a comma in a value is doubled. */
 static char *make_option(const char *pattern, bool on)
 {
     char *option = malloc(2 * strlen(pattern) + sizeof "enable=-"), *at;
@@ -292,7 +292,7 @@ static char *make_option(const char *pattern, bool on)
     return option;
 }
 
-/* All of them are looked at first, so that a mistake in one leaves all as it was. */
+/* Checks all patterns first, so that a mistake in one changes nothing. */
 static int switch_events(struct target *target, unsigned n, char **patterns, bool on)
 {
     int status = EXIT_SUCCESS;

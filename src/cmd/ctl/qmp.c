@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata ctl --qmp: the same on a QEMU, by its own monitor. What QEMU says is shown as it says it. */
+/* strata ctl --qmp: the same for a QEMU, by its monitor. QEMU's messages are shown unchanged. */
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 struct target {
     struct qmp *qmp;
-    struct libvirt_domain *domain; /* NULL: it is of none */
-    pid_t pid;                     /* of QEMU; 0: not known */
+    struct libvirt_domain *domain; /* NULL if it has none */
+    pid_t pid;                     /* of QEMU; 0 if unknown */
     struct text out;
     enum table_format format;
 };
@@ -37,7 +37,7 @@ static int no_utf8(const char *text)
     return EXIT_FAILURE;
 }
 
-/* The events of that pattern, and at least one; else the exit status. */
+/* Gets the events that match the pattern, at least one; otherwise returns the exit status. */
 static int get_events(struct target *target, const char *pattern, json_t **ret)
 {
     json_t *arguments = json_pack("{s:s}", "name", pattern);
@@ -122,7 +122,7 @@ static int switch_off(void *p, unsigned n, char **arguments)
     return switch_events(p, n, arguments, false);
 }
 
-/* What the human monitor prints ends lines in \r\n. With FAILS, anything that it prints is a complaint. */
+/* Runs a command of the human monitor, whose lines end in \r\n. FAILS: any output is an error message. */
 static int human(struct target *target, const char *line, bool fails)
 {
     _cleanup_free_ char *said = NULL;
@@ -207,7 +207,7 @@ static int monitor(void *p, unsigned n, char **arguments)
     return status;
 }
 
-/* What `info` shows: a line for each value in text, a row of all in the other formats. */
+/* Puts the values of `info`: a line for each in text, one row in other formats. */
 static int put_info(struct target *target, const char *const values[3])
 {
     static const char *const labels[] = {"version", "name", "status"};
@@ -251,7 +251,7 @@ static int info(void *p, unsigned n, char **arguments)
     return put_info(target, values);
 }
 
-/* What a recorder that was killed has left. */
+/* Restores what a killed recorder has left. */
 static int restore(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
@@ -297,7 +297,7 @@ const struct ctl_command ctl_qmp_commands[] = {
     {NULL, NULL, 0, 0, NULL},
 };
 
-/* When a user begins to wonder. */
+/* After this time a user is told what strata waits for. */
 #define GREETING_NOTICE_MS 1000
 
 static int open_monitor(const struct qmp_endpoint *monitor, struct qmp **ret)

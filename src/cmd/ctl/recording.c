@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata ctl DIR: what is recorded into that directory, while it is; and strata ctl PID, where that is a QEMU. */
+/* strata ctl DIR: controls what is being recorded into a directory; and strata ctl PID for a QEMU. */
 
 #include <limits.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 
 /* ---- A recording ---- */
 
-/* Whether it can be controlled, so that *RET_PID, or its socket, is where. */
+/* True if the source can be controlled, by its process or its socket. */
 static bool is_controllable(const struct manifest_source *source)
 {
     if (!source->vmm || manifest_source_has_ended(source))
@@ -83,7 +83,7 @@ static int status(void *arg, unsigned n, char **arguments)
     return r;
 }
 
-/* What is to be known of the snapshot at PATH. */
+/* Prints what the user should know about the snapshot at PATH. */
 static void warn_of_problems(const char *path)
 {
     struct manifest manifest;
@@ -97,7 +97,7 @@ static void warn_of_problems(const char *path)
     manifest_done(&manifest);
 }
 
-/* What was kept until now, as a trace of its own: prints its path. */
+/* Saves what is kept as a trace of its own, and prints its path. */
 static int snapshot(void *arg, unsigned n, char **arguments)
 {
     const struct target *target = arg;
@@ -166,7 +166,7 @@ static int in_qemu(const struct qemu_process *running, const struct ctl_request 
     return EXIT_FAILURE;
 }
 
-/* A process: a QEMU, or a program that links libstrata. */
+/* Controls a process: a QEMU, or a program that links libstrata. */
 static int in_process(pid_t pid, const struct ctl_request *request)
 {
     struct qemu_process running;
@@ -183,7 +183,7 @@ static int in_process(pid_t pid, const struct ctl_request *request)
 
 /* ---- A QEMU, or a domain of libvirt, by its name ---- */
 
-/* Of a QEMU that is called NAME, or of a program. */
+/* Controls the QEMU or program called NAME. */
 static int in_named(const char *name, const struct ctl_request *request)
 {
     pid_t pid;
@@ -196,7 +196,7 @@ static int in_named(const char *name, const struct ctl_request *request)
 
 /* ---- A recording ---- */
 
-/* Also of a word that is no command of any target. An exit status. */
+/* Reports that the recording has ended; or that WORD is not a command of any target. An exit status. */
 static int report_ended(const char *directory, const char *word)
 {
     static const struct ctl_command *const all[] = {ctl_process_commands, ctl_qmp_commands,
@@ -265,8 +265,8 @@ static bool is_traced(const char *name)
     return any;
 }
 
-/* Whether REQUEST is about the recording of WHICH, a process (PID) or a name (PID 0): programs that link libstrata have a
- * command `snapshot DIR` of their own. */
+/* True if REQUEST is about the recording of WHICH, a process (PID) or a name (PID 0). Programs that link libstrata have
+ * their own command `snapshot DIR`. */
 static bool is_for_recording(const char *which, pid_t pid, const struct ctl_request *request)
 {
     char trace[PATH_MAX];
@@ -282,7 +282,7 @@ static bool is_for_recording(const char *which, pid_t pid, const struct ctl_requ
             registry_find_recorder(getenv("XDG_RUNTIME_DIR"), pid, trace, sizeof trace) > 0);
 }
 
-/* Whether WHICH is the directory of a recording that has not written its trace.json yet. */
+/* True if WHICH is the directory of a recording that has not written its trace.json yet. */
 static bool is_starting(const char *which)
 {
     struct stat st;
@@ -292,7 +292,7 @@ static bool is_starting(const char *which)
            tracedir_is_recorded(which, getenv("XDG_RUNTIME_DIR"), &recorder);
 }
 
-/* The commands that only a recording has: WHICH is a process or a name, as strata list shows them. */
+/* Runs commands that only a recording has. WHICH is a process or a name, as in strata list. */
 static int in_found(const char *which, const struct ctl_request *request)
 {
     struct found_recording found = {0};

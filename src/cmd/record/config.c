@@ -30,7 +30,7 @@ const struct cli_option record_config_options[] = {
     {OPTION_END},
 };
 
-/* The words after the options: of the command line, or of the files. */
+/* Puts the words after the options: of the command line, or of the files. */
 static int put_words(struct record_config *config, int argc, char *const *argv, int n)
 {
     struct config *files = &config->config;
@@ -74,7 +74,7 @@ static int note_option(const struct cli_option *option, const char *value, void 
     return config_add(userdata, option, value);
 }
 
-/* A path, or the name of a file in RECORD_CONFIG_DIR. */
+/* Reads a path, or a name of a file in RECORD_CONFIG_DIR. */
 static int read_file(const struct command *command, const char *word, struct config *config,
                      struct error *error)
 {
@@ -90,7 +90,7 @@ static int read_file(const struct command *command, const char *word, struct con
     return kept ? config_read(command, kept, config, error) : -ENOMEM;
 }
 
-/* A copy of argv: its words are moved while it is read. */
+/* Copies argv, whose words are moved while it is read. */
 static int copy_words(struct strings *copy, int argc, char *const *argv)
 {
     strings_done(copy);

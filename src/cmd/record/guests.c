@@ -13,7 +13,7 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* One guest's end. Returns the exit status. */
+/* Prints the results of a guest. Returns the exit status. */
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     const struct guest *guest = kernel_recorder_guest(item->recorder);

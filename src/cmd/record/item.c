@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kinds of recordings call. */
+/* What the kinds of recordings use. */
 
 #include <inttypes.h>
 #include <stdio.h>

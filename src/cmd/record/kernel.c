@@ -13,8 +13,8 @@
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
 
-/* By how many ns the time of any event of boot N may be wrong on the host's timeline, as TRACE has it, which is NULL if it
- * cannot be opened; -1: not known. */
+/* The largest error in ns of event times in boot N on the host's timeline, from TRACE, which is NULL if it cannot be
+ * opened; -1 if unknown. */
 static int64_t boot_error(const char *dir, const struct trace *trace, const struct guest *guest,
                           unsigned n)
 {
@@ -39,7 +39,7 @@ static int64_t boot_error(const char *dir, const struct trace *trace, const stru
     return worst;
 }
 
-/* The same of all boots. */
+/* The same for all boots. */
 static int64_t worst_error(const char *dir, const struct guest *guest)
 {
     const struct trace_options options = {.stated_clocks = true,
@@ -107,7 +107,7 @@ bool record_kernel_is_cut(const struct guest *guest)
     return guest->progress.unwritten > 0 && !guest->progress.full;
 }
 
-/* ---- This machine's, in a list ---- */
+/* ---- This machine's kernel, in a list ---- */
 
 /* What its recorder borrows. */
 struct host {
@@ -152,7 +152,7 @@ static bool is_void(const struct record_item *item)
     return !guest || guest_is_silent(guest);
 }
 
-/* Requests to disks complete in interrupts, while any thread runs. */
+/* Warns that disk requests complete in interrupts, while any thread runs. */
 static void warn_of_requests(const struct trace_config *trace)
 {
     static const char message[] =

@@ -7,7 +7,7 @@
 #include "cmd/record/record.h"
 #include "record/kernel/guest_kvm.h"
 
-/* WORD, LEN bytes: "60s" or "2G". -EINVAL. */
+/* Parses WORD, LEN bytes: "60s" or "2G". -EINVAL. */
 static int parse_limit(const char *word, size_t len, struct retention_limit *limit)
 {
     static const struct {
@@ -32,7 +32,7 @@ static int parse_limit(const char *word, size_t len, struct retention_limit *lim
     return size_parse(&limit->bytes, text, NULL) < 0 || limit->bytes == 0 ? -EINVAL : 0;
 }
 
-/* One of them, or both with a comma between. */
+/* Parses one of these, or both with a comma between. */
 static int parse_flight(void *member, const char *value, struct error *error)
 {
     size_t first = strcspn(value, ",");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record -- PROGRAM: what a program that links libstrata traces, from its start to its end. */
+/* strata record -- PROGRAM: records a program that links libstrata, from its start to its end. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "record/rings/program_recorder.h"
 #include "record/rings/why_empty.h"
 
-/* What came of one process. */
+/* Prints the results of a process. */
 static int sum_up_process(const struct record_run *run, const struct program *program)
 {
     const struct drain_stats *taken = &program->taken;
@@ -32,8 +32,8 @@ static int sum_up_process(const struct record_run *run, const struct program *pr
                                                                : EXIT_SUCCESS;
 }
 
-/* Where the kernel beside it was recorded, that is what there is: not an error, and no word where nothing else was
- * asked for. */
+/* If something else was recorded, a program without events is not an error. It is only mentioned if its events were
+ * requested. */
 static int sum_up_nothing(const struct record_run *run, const struct record_item *item)
 {
     const struct programs *programs = program_recorder_programs(item->recorder);
@@ -51,7 +51,7 @@ static int sum_up_nothing(const struct record_run *run, const struct record_item
     return is_alone ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Of processes that are no source. */
+/* Reports processes without a ring, which are not sources. */
 static int sum_up_no_ring(const struct record_run *run, const struct programs *programs)
 {
     uint32_t n;
@@ -124,7 +124,7 @@ static int add(struct record_run *run)
     return record_run_add(run, &item);
 }
 
-/* As a shell has it, where the program could not be started; its own exit status, where it has one. */
+/* As in a shell, if the program could not be started; otherwise the program's exit status, if it has one. */
 static int exit_status(const struct record_run *run, int status)
 {
     const struct recorder *recorder = run->items[run->n - 1].recorder;

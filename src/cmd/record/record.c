@@ -15,7 +15,7 @@
 struct record_options {
     struct record_plan plan;
     struct record_config_options config;
-    /* Of the recorders that any recording can have. */
+    /* For recorders that any recording can have. */
     struct buffers_options buffers;
 };
 
@@ -151,7 +151,7 @@ const struct command record_command = {
                 "  strata record -o trace --guest web=/run/web.agent --guest db=/run/db.agent",
 };
 
-/* An event of QEMU's monitor that is not known here: that is no error. */
+/* Warns of unknown events of QEMU's monitor, which are not errors. */
 static void warn_of_unknown_events(const struct plan_triggers *triggers)
 {
     for (unsigned i = 0; i < triggers->conditions.n; i++) {
@@ -164,7 +164,7 @@ static void warn_of_unknown_events(const struct plan_triggers *triggers)
     }
 }
 
-/* What the command line and its files ask for. An exit status. */
+/* Records what the command line and its files request. An exit status. */
 static int run(struct record_options *options, const struct record_config *config)
 {
     struct record_plan *plan = &options->plan;

@@ -6,8 +6,8 @@
 #include "cli/options.h"
 #include "record/plan/plan.h"
 
-/* Of struct record_plan: what all that is recorded has in common. */
+/* For members of struct record_plan that concern the whole recording. */
 extern const struct cli_option record_common_options[];
-/* Of its members of these types. */
+/* For its members of these types. */
 extern const struct cli_option record_guest_options[], record_live_options[],
     record_metrics_options[], record_triggers_options[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record --attach: a program that runs and was started with writer=none. */
+/* strata record --attach: records a running program that was started with writer=none. */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -20,7 +20,8 @@
 
 /* ---- The recording ---- */
 
-/* What saves snapshots, and before all others what asks it to: that stays until the others have ended. An exit status. */
+/* Adds what saves snapshots, and before all others what requests them, because that stays until the others have ended.
+ * An exit status. */
 static int add_triggers(struct record_run *run, struct recorder *server,
                         const struct recorder **ret_watching)
 {
@@ -63,8 +64,8 @@ static int add_recorders(struct record_run *run)
     return 0;
 }
 
-/* Metrics of analyses, of a recording into a directory of its own. WATCHING: the recorder that starts the process that reads
- * it; NULL: none does yet. An exit status. */
+/* Adds metrics of analyses, for a recording into a directory. WATCHING: the recorder that starts the reading process;
+ * NULL: none does yet. An exit status. */
 static int add_analyses(struct record_run *run, const struct recorder *watching)
 {
     if (!run->metrics || run->watch.metrics_period == 0)
@@ -141,7 +142,8 @@ static int sum_up_item(const struct record_run *run, const struct record_item *i
     return item->recorder->error.code < 0 ? EXIT_FAILURE : status;
 }
 
-/* What the recording is about (LEADS), or what was beside it. STATUS: of what was summed up before. */
+/* Sums up what the recording is about (IS_PRIMARY), or what was recorded besides. STATUS: of what was summed up
+ * before. */
 static int sum_up_items(const struct record_run *run, bool is_primary, int status)
 {
     for (unsigned i = 0; i < run->n; i++) {
@@ -156,7 +158,7 @@ static int sum_up_items(const struct record_run *run, bool is_primary, int statu
     return status;
 }
 
-/* On a terminal, where neither a command nor live events are written to it: how far each recorder is. */
+/* Shows the progress of each recorder on a terminal, unless a command or live events write to it. */
 static void show_progress(void *userdata, const struct recording *recording)
 {
     struct record_run *run = userdata;
@@ -192,7 +194,7 @@ static void on_begun(void *userdata)
     record_service_begun(run->dir ? recording_path(run->recording) : run->plan->output);
 }
 
-/* Whether an event came, or was lost. */
+/* True if an event arrived or was lost. */
 static bool has_events(const struct record_run *run)
 {
     for (unsigned i = 0; i < run->n; i++) {
@@ -207,7 +209,7 @@ static bool has_events(const struct record_run *run)
     return false;
 }
 
-/* What to do with what was recorded. Where that is nothing, the directory is free for the next try. */
+/* Finishes the recording. If it is empty, frees the directory for the next attempt. */
 static void finish(struct record_run *run)
 {
     if (record_run_is_void(run)) {
@@ -239,7 +241,7 @@ static int make_metrics(struct record_run *run, struct error *error)
     return 0;
 }
 
-/* All recorders were added. An exit status. */
+/* Records. All recorders were added. An exit status. */
 static int record(struct record_run *run)
 {
     const struct record_plan *plan = run->plan;
@@ -294,7 +296,7 @@ static const struct record_about *const abouts[] = {
     [RECORD_RUNNING_QEMU] = &record_about_vm, [RECORD_VMMS] = &record_about_vmms,
 };
 
-/* What is recorded beside these, in the order in which it is started. */
+/* Recorders besides the subject's, in the order in which they start. */
 static int (*const besides[])(struct record_run *run) = {
     record_live_add,
     record_host_add,
@@ -302,7 +304,7 @@ static int (*const besides[])(struct record_run *run) = {
     record_others_add,
 };
 
-/* Where the trace goes: what was given, or a name made of this moment, into BUF. NULL: nowhere. */
+/* Chooses where the trace goes: the given path, or a name with the present time, in BUF. NULL: nowhere. */
 static const char *choose_output(const struct record_plan *plan, char *buf, size_t size)
 {
     time_t now = time(NULL);
@@ -318,7 +320,7 @@ static const char *choose_output(const struct record_plan *plan, char *buf, size
     return buf;
 }
 
-/* The subject is known, and the signals are caught. An exit status. */
+/* Call when the subject is known and the signals are caught. An exit status. */
 static int add_and_record(struct record_run *run)
 {
     const struct record_about *about = run->about;

@@ -3,8 +3,8 @@
 
 /* strata record as a service. */
 
-/* Brings what programs and an agent of a recorder that was killed have left to its trace in DIR, at PATH. */
+/* Writes to the trace in DIR, at PATH, what programs and an agent of a killed recorder still have. */
 void record_service_rescue(int dir, const char *path);
 
-/* Tells the service manager that the recording into DIR (NULL: none) has begun. */
+/* Tells the service manager that the recording into DIR (may be NULL) has begun. */
 void record_service_begun(const char *dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record of a QEMU, which it starts, or which runs: at every layer that can be reached. */
+/* strata record of a QEMU, which it starts or which runs, in every layer that can be reached. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 /* What the recorder borrows. */
 struct vm {
     struct plan_qemu plan;
-    struct recorder *machine, *guest; /* guest NULL: its kernel is not recorded */
+    struct recorder *machine, *guest; /* `guest` is NULL if its kernel is not recorded */
     struct termios terminal;
     bool has_terminal;
 };
@@ -31,7 +31,7 @@ static void free_vm(void *userdata)
     free(vm);
 }
 
-/* ---- What came of it ---- */
+/* ---- Results ---- */
 
 static void print_vmm(const struct qemu_probe *probe, const struct qemu_summary *summary)
 {
@@ -82,7 +82,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     return run->plan->strict && !is_whole ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
-/* It has refused its command line, or printed its help: there was no machine. */
+/* True if QEMU has refused its command line, or printed its help: there was no machine. */
 static bool is_void(const struct record_item *item)
 {
     const struct vm *vm = item->userdata;
@@ -93,7 +93,7 @@ static bool is_void(const struct record_item *item)
            !summary.is_ended && summary.bytes + summary.events + summary.lost == 0;
 }
 
-/* sum_up() has its counts beside those of QEMU. */
+/* sum_up() prints the guest's counts with QEMU's. */
 static int sum_up_guest(const struct record_run *run, const struct record_item *item)
 {
     (void)run;
@@ -103,7 +103,7 @@ static int sum_up_guest(const struct record_run *run, const struct record_item *
 
 /* ---- The course ---- */
 
-/* Asks QEMU what it has. */
+/* Asks QEMU for its properties. */
 static int prepare(struct record_run *run)
 {
     struct vm *vm = calloc(1, sizeof *vm);
@@ -119,7 +119,7 @@ static int prepare(struct record_run *run)
     return r < 0 ? record_run_failed(run->plan, &error, r) : EXIT_SUCCESS;
 }
 
-/* QEMU, which has the guest's recorder started when there is a port for it. */
+/* Adds QEMU. It starts the guest's recorder when there is a port for it. */
 static int add(struct record_run *run)
 {
     struct vm *vm = run->userdata;
@@ -154,8 +154,8 @@ static int add(struct record_run *run)
     return record_run_add(run, &guest);
 }
 
-/* How QEMU ends when the recorder ends it is no result of QEMU's, nor is the end of one that it has not started a result of the
- * recorder's. */
+/* If the recorder ends QEMU, its exit status does not count. If the recorder has not started QEMU, the exit status is
+ * not the recorder's. */
 static int exit_status(const struct record_run *run, int status)
 {
     const struct vm *vm = run->userdata;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record --attach of virtual machines of KVM whose monitors have no events of their own, such as Firecracker. */
+/* strata record --attach for virtual machines of KVM whose monitors have no events of their own, such as
+ * Firecracker. */
 
 #include <stdio.h>
 #include <stdlib.h>

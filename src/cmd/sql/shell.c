@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shell of strata sql: lines are edited by libedit, with a history and completion of tables, columns and keywords.
+/* The shell of strata sql. Lines are edited by libedit, with a history and completion of tables, columns and keywords.
  * A statement ends with ';'. */
 #include <ctype.h>
 #include <editline/readline.h>
@@ -36,7 +36,7 @@ static const char *const keywords[] = {
 static const char *const commands[] = {".help", ".tables", ".schema", ".queries",
                                        ".run",  ".format", ".quit",   NULL};
 
-/* ---- Completion: what readline's functions know is global ---- */
+/* ---- Completion; readline's functions need global variables ---- */
 
 static struct sql_session *shell;
 static struct strings words; /* tables, and columns of those that were completed */
@@ -60,7 +60,7 @@ static void add_column(void *arg, const char *column, const char *type)
     add_word(arg, column);
 }
 
-/* Columns of all tables that the line names. */
+/* Adds the columns of all tables in the line. */
 static void add_columns_of_line(const char *line)
 {
     unsigned n = words.n;
@@ -167,7 +167,7 @@ static void set_format(struct sql_session *session, const char *name)
     cli_error("invalid format '%s' (formats: text, json, csv)", name);
 }
 
-/* A signal that came before it is not about it. */
+/* A signal before the statement does not stop it. */
 static void run(struct sql_session *session, const char *sql, const char *name)
 {
     (void)sql_take_stopped();
@@ -184,7 +184,7 @@ static void run_named(struct sql_session *session, const char *name)
     cli_error("no query is called '%s'; .queries shows them", name);
 }
 
-/* LINE begins with a dot. False: .quit. */
+/* Runs LINE, which begins with a dot. False for .quit. */
 static bool run_command(struct sql_session *session, char *line)
 {
     struct error error = {0};

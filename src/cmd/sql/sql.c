@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata sql: questions to a trace, in SQL. */
+/* strata sql: answers questions about a trace, in SQL. */
 #include "cmd/sql/sql.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ struct sql_options {
     const char *file, *named;
     unsigned format; /* enum table_format */
     bool list, spreadsheet;
-    uint64_t limit_memory, limit_time; /* bytes, ns; 0: none */
+    uint64_t limit_memory, limit_time; /* in bytes and ns; 0: unlimited */
 };
 
 #define MEMBER(m) offsetof(struct sql_options, m)
@@ -115,7 +115,7 @@ static void handle_alarm(int signal)
     stopped = 1;
 }
 
-/* Of all statements together. */
+/* The limits are for all statements together. */
 static void set_limits(const struct sql_options *options)
 {
     const struct sigaction action = {.sa_handler = handle_alarm};
@@ -142,7 +142,7 @@ bool sql_take_stopped(void)
 
 /* ---- Statements ---- */
 
-/* Once, until a query has read more. */
+/* Reports losses once, until a query has read more. */
 static void report_losses(struct sql_session *session)
 {
     const struct losses *losses = query_losses(session->query);
@@ -211,7 +211,7 @@ static int print_rows(struct sql_session *session, sqlite3_stmt *statement, stru
     return query_print_rows(&printing, statement, error);
 }
 
-/* Runs the first statement of *SQL, and moves it after that. */
+/* Runs the first statement of *SQL, and advances *SQL. */
 static int run_one(struct sql_session *session, const char **sql, const char *name, unsigned *line,
                    struct error *error)
 {
@@ -426,7 +426,7 @@ static int run(const struct sql_options *options, struct reopening *reopening,
     return status;
 }
 
-/* A trace is read several times. */
+/* A trace is read several times, so pipes are refused. */
 static int check_paths(char **paths, int n)
 {
     struct stat st;
@@ -464,7 +464,7 @@ static int list_named(const struct sql_options *options)
     return r < 0 ? cli_output_error(r) : EXIT_SUCCESS;
 }
 
-/* The built-in rules, the user's, and those that are given. */
+/* Reads the built-in rules, the user's, and the given ones. */
 static int read_rules(const struct sql_options *options, struct span_rules_user *pairs)
 {
     static const struct strings none;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the parts of strata sql have in common: the command, its printing, its shell. */
+/* What the parts of strata sql share: the command, its printing, its shell. */
 
 #include "base/arena.h"
 #include "base/strings.h"
@@ -21,11 +21,12 @@ struct sql_session {
     struct arena arena;       /* of `hints` */
     struct strings hints;     /* of the readers, "PATH: HINT"; the first `n_hints` were reported */
     unsigned n_hints;
-    uint64_t n_losses; /* of the records, when losses were reported, and one; 0: they were not */
+    /* Number of losses in records when losses were last reported, plus one; 0: not reported. */
+    uint64_t n_losses;
 };
 
-/* Runs the statements of SQL one after the other, and prints their rows. NAME is what errors call it. After an answer,
- * prints on standard error what keeps it from being whole. An exit status. */
+/* Runs the statements in SQL in order, and prints their rows. NAME is for errors. After an answer, prints on standard
+ * error why it may be incomplete. An exit status. */
 int sql_run(struct sql_session *session, const char *sql, const char *name);
 
 /* Reads statements and commands from the terminal until its end. An exit status. */
@@ -34,5 +35,5 @@ int sql_shell(struct sql_session *session);
 /* Prints the queries that ship with Strata. */
 int sql_list_named(struct sql_session *session);
 
-/* A signal has stopped the query; clears that. */
+/* True if a signal has stopped the query. Resets that. */
 bool sql_take_stopped(void);

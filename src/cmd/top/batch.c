@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top --batch: screens as plain text. */
+/* strata top --batch: prints screens as plain text. */
 
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static int print(const struct top_view *view, struct top_rows *rows, struct text
     return r;
 }
 
-/* 1: there is something new; 0: a signal has come; -errno with ERROR. */
+/* 1 if there is something new; 0 after a signal; a negative errno with ERROR. */
 static int wait_for_windows(struct top_driver *driver, struct stop_signals *signals,
                             struct error *error)
 {

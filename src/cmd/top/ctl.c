@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: runs `strata ctl` on the recording, as a process of its own: a monitor that does not answer stops nothing
- * here. */
+/* strata top: runs `strata ctl` for the recording in a process of its own, so that a monitor that does not answer
+ * blocks nothing here. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 struct top_ctl {
     struct child child;
     int fd;
-    struct text text; /* in memory: what it wrote */
+    struct text text; /* in memory: its output */
 };
 
 int top_ctl_start(const char *dir, const char *const *words, bool as_csv, const sigset_t *mask,
@@ -102,7 +102,7 @@ void top_switches_done(struct top_switches *switches)
     *switches = (struct top_switches){0};
 }
 
-/* "on,victim_tick,FILE,LINE,CONDITION": names of events need no quotes. */
+/* Parses "on,victim_tick,FILE,LINE,CONDITION". Names of events need no quotes. */
 int top_switches_parse(const char *text, struct top_switches *ret)
 {
     struct top_switches found = {.is_known = true};

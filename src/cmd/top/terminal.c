@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top on a terminal, by curses. All that it draws is rows of top_layout(), which has escaped what a terminal obeys. */
+/* strata top on a terminal, by curses. It draws only rows of top_layout(), in which control characters are escaped. */
 
 #include <errno.h>
 #include <limits.h>
@@ -38,9 +38,9 @@ struct terminal {
     bool quits, is_dirty;
     char message[400], filter[FILTER_MAX + 1];
     struct top_switches switches;
-    struct top_ctl *ctl; /* that runs; NULL */
-    enum action action;  /* what for */
-    bool list_is_asked;  /* the list is to be read again */
+    struct top_ctl *ctl; /* the running command, or NULL */
+    enum action action;  /* why it runs */
+    bool list_is_asked;  /* the list must be read again */
 };
 
 static void set_message(struct terminal *self, const char *text)
@@ -178,7 +178,7 @@ static void move_cursor(struct terminal *self, int by)
     self->view.cursor = (unsigned)MAX(MIN(to, n - 1), 0);
 }
 
-/* False: it is a key of every screen. */
+/* False for keys that every screen has. */
 static bool handle_events_key(struct terminal *self, int key)
 {
     int page = (int)MAX(self->view.height, 6u) - 4;
@@ -366,8 +366,8 @@ static int run(struct terminal *self, struct error *error)
     return r;
 }
 
-/* The library needs the locale to know how wide characters are; one that is not installed still says that the terminal
- * shows UTF-8. */
+/* The library needs the locale to know the width of characters. A locale that is not installed still tells that the
+ * terminal shows UTF-8. */
 static bool set_locale(void)
 {
     if (output_locale() != 0)

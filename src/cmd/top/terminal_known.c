@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Apart from the rest of the terminal, as <term.h> makes macros of common words. */
+/* In a file of its own because <term.h> defines macros with common names. */
 #include "cmd/top/terminal_known.h"
 
 #include <unistd.h>

@@ -3,5 +3,5 @@
 
 #include <stdbool.h>
 
-/* Whether the terminal that the environment names is known here. newterm() keeps memory where it is not. */
+/* True if the terminal in $TERM is known here. If it is not, newterm() leaks memory. */
 bool top_terminal_is_known(void);

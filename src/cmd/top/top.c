@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: what a recording under way records, live. */
+/* strata top: shows live what a running recording records. */
 
 #include "cmd/top/top.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* strata top: what its files have in common. */
+/* strata top: what its files share. */
 
 #include <sys/types.h>
 
@@ -10,24 +10,24 @@
 
 struct top_options {
     bool batch;
-    uint64_t iterations; /* 0: no end */
+    uint64_t iterations; /* 0: unlimited */
     uint64_t period_ns;
     unsigned sort; /* enum top_sort */
 };
 
-/* ---- Commands of `strata ctl` (top_ctl.c) ---- */
+/* ---- Commands of `strata ctl` (ctl.c) ---- */
 
-struct top_ctl; /* one that runs */
+struct top_ctl; /* a running command */
 
-/* Runs `strata ctl DIR WORDS...`, WORDS ended by NULL; AS_CSV: its output is CSV. MASK: the blocked signals of the process.
- * -errno with ERROR. */
+/* Runs `strata ctl DIR WORDS...`, WORDS terminated by NULL; AS_CSV: its output is CSV. MASK: the blocked signals of the
+ * process. A negative errno with ERROR. */
 int top_ctl_start(const char *dir, const char *const *words, bool as_csv, const sigset_t *mask,
                   struct top_ctl **ret, struct error *error);
 int top_ctl_fd(const struct top_ctl *ctl);
-/* FD is readable: 1 when it has ended, with what it wrote; 0: not yet. */
+/* Call when FD is readable. 1 if it has ended, with its output; 0: not yet. */
 int top_ctl_step(struct top_ctl *ctl, bool *ret_ok, const char **ret_text);
 struct top_ctl *top_ctl_free(struct top_ctl *ctl);
-/* The events of the CSV that `list` wrote. -ENOMEM. */
+/* Parses the CSV of `list`. -ENOMEM. */
 int top_switches_parse(const char *text, struct top_switches *ret);
 void top_switches_done(struct top_switches *switches);
 
