@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What the server answers. Times are ns since the begin of the trace: a number of JavaScript holds 104 days of them.
+// The server's API: requests and types of answers. Times are ns since the begin of the trace; JavaScript's numbers hold
+// 104 days of them.
 
 export type TrackKind = "group" | "slices" | "states" | "events" | "counter" | "losses";
 
@@ -140,7 +141,7 @@ export interface StatisticsAnswer {
     rows: StatisticsRow[];
 }
 
-// Durations, ns. Percentiles are those of `strata latency`: the middle of a bucket of the histogram.
+// Durations in ns. Percentiles are as in `strata latency`: the middle of a bucket of the histogram.
 export interface LatencyNumbers {
     n: number;
     sum: number;
@@ -187,15 +188,16 @@ export function errorText(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
-// Of a recording under way, requests are about the index that is shown; 0: the server's newest.
+// For a running recording, requests are about the index that is shown; 0: the server's newest index.
 let generation = 0;
 
 export function useGeneration(number: number): void {
     generation = number;
 }
 
-// Asks for api/PATH. Throws ApiError with the server's own words, or an AbortError. If the index that is shown is gone, the
-// answer is that of the newest one, in which names may have other numbers; a generation among PARAMETERS is kept.
+// Requests api/PATH. Throws ApiError with the server's message, or an AbortError. If the shown index does not exist any
+// more, the answer is about the newest one, in which names may have other numbers. A generation among PARAMETERS is
+// kept.
 export async function ask<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
     if (!generation || path === "live" || path === "trace" || parameters.generation !== undefined)
         return send<T>(path, parameters, signal);
@@ -207,7 +209,7 @@ export async function ask<T>(path: string, parameters: Parameters = {}, signal?:
     }
 }
 
-// The same, of the index that is shown alone: isGone() if that is gone, as it is soon after a newer one has come.
+// The same for only the shown index. isGone() if it does not exist any more, which is soon after a newer one.
 export function askExactly<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<T> {
     return ask<T>(path, generation ? { ...parameters, generation } : parameters, signal);
 }

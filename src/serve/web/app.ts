@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The page: puts its parts together, and draws when something has changed.
+// The page: connects its parts, and draws when something has changed.
 
 import { ask, isAbort } from "./api";
 import type { ArrowsAnswer, FoundSlice, SliceAnswer, Trace } from "./api";
@@ -42,7 +42,7 @@ const ADDRESS_DELAY_MS = 250;
 const ARROWS_MAX = 500;
 const ARROWS_DELAY_MS = 120;
 const MARKS_MAX = 100;
-// A slice that is less of the time that is shown is too small to be seen; it is shown with so much around it.
+// A slice with a smaller share of the shown time is too small to be seen. It is shown with so much time around it.
 const JUMP_SHARE_MIN = 0.01;
 const JUMP_AROUND = 10;
 
@@ -232,9 +232,9 @@ export class App {
         byId("summary").title = trace.notes.join("\n");
     }
 
-    // ---- A recording under way ----
+    // ---- A running recording ----
 
-    // NEXT is of a newer index, with the same ids of tracks. All that refers to the trace has the same object.
+    // NEXT has a newer index, with the same ids of tracks. The trace's object is updated, because other parts refer to it.
     private renew(next: Trace): void {
         const { trace, tree, state, view } = this;
         // An earlier begin: times since the begin are later. By another clock, they are about what they were.
@@ -383,7 +383,7 @@ export class App {
         return slice;
     }
 
-    // To a slice of the list of the slowest, which stays. What is too short to be seen is shown larger.
+    // Shows a slice from the list of the slowest, and keeps the list. A slice that is too short is enlarged.
     private async jump(found: FoundSlice): Promise<void> {
         const slice = await this.select({ track: found.track, depth: found.depth, time: found.begin });
         if (!slice) return;
@@ -652,7 +652,7 @@ export class App {
 
     // ---- For tests: what is shown, as data ----
 
-    // Whether all that is to be shown has arrived, and the address says what is shown.
+    // True if everything to be shown has arrived, and the address describes what is shown.
     get idle(): boolean {
         const parts = [this.minimap, this.selection, this.statistics, this.events, this.latency, this.search, this.tiles];
         const busy = this.frame || this.addressTimer || this.arrowsAbort || this.view.moving || parts.some((part) => part.busy);

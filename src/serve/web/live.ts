@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// A recording under way: asks for newer indexes of it, until it has ended.
+// Follows a running recording: asks for newer indexes until it has ended.
 
 import { ask, useGeneration } from "./api";
 import type { LiveAnswer, Trace } from "./api";
 import { byId } from "./panel/dom";
 
 const PERIOD_MS = 1000;
-// What is shown may arrive more slowly than newer indexes do.
+// Shown data may arrive more slowly than newer indexes.
 const BUSY_MAX_MS = 10_000;
 
 export interface LiveActions {

@@ -22,7 +22,7 @@ async function start(): Promise<void> {
     }
     addEventListener("unhandledrejection", (event) => app.showError(event.reason));
     addEventListener("error", (event) => app.showError(event.error ?? event.message));
-    // What is shown, as data: read only, for tests and for scripts in the browser's console.
+    // The shown data, read only, for tests and for scripts in the browser's console.
     const shown = {
         idle: () => app.idle,
         shown: () => app.shown(),

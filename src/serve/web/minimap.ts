@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// All of the trace: how many events there are, where events were lost, and what part of it is shown.
+// The whole trace: numbers of events, where events were lost, and which part is shown.
 
 import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, isAbort } from "./api";
 import type { CountsAnswer, SlicesAnswer, Trace, Track } from "./api";
@@ -38,7 +38,7 @@ export class Minimap {
         return this.abort !== null;
     }
 
-    // The trace has changed.
+    // Call when the trace has changed.
     renew(): void {
         void this.fetch();
     }
@@ -105,7 +105,8 @@ export class Minimap {
         surface.outline(left, 0, Math.max(3, right - left), height, palette.accent, 1.5);
     }
 
-    // A drag at the shown part moves it, at its ends changes it, elsewhere shows another part; a click jumps.
+    // Dragging the shown part moves it, dragging its ends changes it, and dragging elsewhere shows another part. A
+    // click jumps.
     private listen(): void {
         const { canvas, view } = this;
         let mode: "move" | "from" | "to" | "new" | null = null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// What is shown as a file, with the names of the tracks: SVG or PNG.
+// Saves what is shown as a file, with the names of the tracks: SVG or PNG.
 
 import { CanvasSurface } from "./draw/canvas";
 import { RULER_HEIGHT, pinnedHeight, placedRows } from "./draw/scene";
@@ -14,7 +14,7 @@ import { make } from "./panel/dom";
 const NAMES_PX = 220;
 const INDENT_PX = 10;
 
-// A surface that lies RIGHT of the origin of another.
+// A surface whose origin is RIGHT of another surface's.
 class Shifted implements Surface {
     constructor(
         private readonly to: Surface,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Finds slices by their names, one after the other from what is shown on.
+// Finds slices by their names, one after the other, from the shown time on.
 
 import { ask, errorText, isAbort } from "./api";
 import type { FoundSlice, SearchAnswer } from "./api";
@@ -61,7 +61,7 @@ export class Search {
         this.showCurrent();
     }
 
-    // Until something is found: a server that has looked long enough says where to go on.
+    // Asks until something is found. A server that has searched long enough says where to continue.
     private async fetch(from: number): Promise<void> {
         this.abort?.abort();
         const abort = (this.abort = new AbortController());

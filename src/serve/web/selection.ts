@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The selected slice: asks what is known of it, and for the arrows and the stages of its request across layers.
+// The selected slice: requests its details, and the arrows and stages of its request across layers.
 
 import { FLAG_OPEN, SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, errorText, isAbort } from "./api";
 import type { Arrow, ArrowsAnswer, SliceAnswer, SlicesAnswer, Trace } from "./api";
@@ -34,7 +34,8 @@ export class Selection {
         this.onChange();
     }
 
-    // The slice at PLACE; null if there is none, which the details then say. Its arrows and stages arrive later.
+    // Selects the slice at PLACE, or null if there is none, which the details then say. Its arrows and stages arrive
+    // later.
     async select(place: SlicePlace, mayHaveMoved = true): Promise<SliceAnswer | null> {
         this.abort?.abort();
         const abort = (this.abort = new AbortController());
@@ -65,8 +66,8 @@ export class Selection {
         return null;
     }
 
-    // Where the slice that was at these times is now: as the recording goes on, clocks are related better, and times move
-    // by less than their error. Null: it is not known.
+    // Finds where the slice that was at these times is now. While the recording continues, clocks are related more
+    // exactly, and times move by less than their error. Null if it is not found.
     private async findMoved(old: { track: number; depth: number; begin: number; end: number | null }): Promise<SlicePlace | null> {
         const { track, depth, begin, end } = old;
         const reach = 2 * (this.trace.error_ns ?? 0);
@@ -93,7 +94,7 @@ export class Selection {
         return best;
     }
 
-    // The index is a newer one, in which times are BY ns later: a slice that was open has become longer, or has ended.
+    // The index is a newer one, in which times are BY ns later. A slice that was open has become longer, or has ended.
     async renew(by: number): Promise<void> {
         const { slice } = this.state;
         if (!slice) return;
@@ -122,7 +123,7 @@ export class Selection {
         }
     }
 
-    // What belongs to the request of the selected SLICE, on all layers.
+    // Finds the slices of the request of the selected SLICE, in all layers.
     private async addRequest(slice: SliceAnswer, abort: AbortController): Promise<void> {
         const { state } = this;
         try {
@@ -141,7 +142,7 @@ export class Selection {
         this.onChange();
     }
 
-    // The slices at the ends of ARROWS, in order of time, with SLICE; the first ones, if there are many.
+    // The slices at the ends of ARROWS, in the order of time, with SLICE; only the first ones if there are many.
     private async findStages(slice: SliceAnswer, arrows: Arrow[], signal: AbortSignal): Promise<SliceAnswer[]> {
         const places = new Map<string, SlicePlace>();
         for (const [begin, fromTrack, fromDepth, end, toTrack, toDepth] of arrows)
@@ -159,7 +160,7 @@ export class Selection {
         return stages.sort((a, b) => a.begin - b.begin);
     }
 
-    // The end of an arrow that leads from the selected slice (BY is 1) or to it (-1); null: there is none.
+    // The end of an arrow from the selected slice (BY is 1) or to it (-1); null if there is none.
     follow(by: number): SlicePlace | null {
         const { slice, sliceArrows } = this.state;
         if (!slice) return null;
@@ -173,7 +174,7 @@ export class Selection {
         return null;
     }
 
-    // Those that touch the slice, and from their other ends on.
+    // The arrows that touch the slice, and those from their other ends on.
     private async findArrows(slice: SliceAnswer, signal: AbortSignal): Promise<Arrow[]> {
         let { begin, end } = slice;
         const found = new Map<string, Arrow>();
@@ -202,7 +203,7 @@ export class Selection {
 const NEIGHBOUR_PIXELS = 4096;
 const NEIGHBOUR_GROWTH = 64; // of the time in which it is looked for
 
-// A time of the slice before (BY is -1) or after (1) a slice of the same track and depth; null: there is none.
+// A time in the slice before (BY is -1) or after (1) a slice on the same track and depth; null if there is none.
 export async function findNeighbour(trace: Trace, slice: SelectedSlice, by: number): Promise<number | null> {
     const { track, depth, begin, end } = slice;
     for (let reach = NEIGHBOUR_PIXELS * NEIGHBOUR_GROWTH; ; reach *= NEIGHBOUR_GROWTH) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Arrows from slice to slice, also to tracks that are scrolled out of sight or in closed groups.
+// Draws arrows from slice to slice, also to tracks that are scrolled out of sight or in closed groups.
 
 import type { Arrow } from "../api";
 import { depthMiddle } from "./slices";
@@ -16,7 +16,7 @@ function placeOf(scene: Scene, id: number, depth: number): number | null {
     const pinned = tree.pinnedRows.find((row) => row.track.id === id);
     if (pinned && pinned.top < pinnedHeight(scene))
         return RULER_HEIGHT + pinned.top + depthMiddle(pinned.track, depth, pinned.height);
-    // Of a closed group, its own row.
+    // For a closed group, its own row.
     let at = tree.byId.get(id);
     while (at) {
         const row = tree.rowOf(at.id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The ruler above the rows, and what stands across all rows: grid, marks, span, cursor.
+// Draws the ruler above the rows, and what is across all rows: grid, marks, span, cursor.
 
 import { formatAbsolute, formatDuration, makeTicks } from "../model/time";
 import type { Ticks } from "../model/time";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// A canvas with as many pixels as the screen has: edges lie on them.
+// A canvas with as many pixels as the screen, so that edges lie on pixels.
 
 import { FONT, FONT_SIZE, curveBend } from "./surface";
 import type { Surface, TextOptions } from "./surface";
@@ -92,7 +92,7 @@ export class CanvasSurface implements Surface {
         this.context.fillText(text, x, y);
     }
 
-    // A picture with as many pixels as the screen has, from X, Y on.
+    // Draws a picture with as many pixels as the screen, from X, Y on.
     image(picture: HTMLCanvasElement, x: number, y: number): void {
         const { ratio } = this;
         this.context.imageSmoothingEnabled = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Colours, light and dark. Those of names and states are Paul Tol's "light" scheme, whose colours the colour-blind can
-// tell apart; what differs in kind differs in pattern, too: idle is empty, unknown has letters, lost is hatched.
+// Colours, light and dark. Names and states have Paul Tol's "light" scheme, whose colours colour-blind people can
+// distinguish. Different kinds have different patterns, too: idle is empty, unknown has letters, lost is hatched.
 
 export interface Fill {
     fill: string;
@@ -33,7 +33,7 @@ export interface Palette {
     layers: Map<string, string>;
 }
 
-// None is a state's: that of running, or of waiting.
+// None of these is a colour of a state: of running, or of waiting.
 const NAME_COLOURS = ["#77aadd", "#99ddff", "#bbcc33", "#c9b84a", "#eedd88", "#ffaabb", "#c9a6e0", "#c9a98a", "#8fb3bf"];
 
 const STATE_COLOURS: Record<string, string> = {
@@ -53,7 +53,7 @@ const STATE_COLOURS: Record<string, string> = {
     "full contention": "#d9653f",
 };
 
-// What is there most of the time does not shine.
+// States that are there most of the time have dull colours.
 const STATE_COLOURS_DARK: Record<string, string> = { sleeping: "#49566a", blocked: "#49566a" };
 
 // In the order of the layers, from the guest down.
@@ -69,7 +69,7 @@ function channels(colour: string): number[] {
     return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 }
 
-// COLOUR, with a SHARE of the other.
+// COLOUR, mixed with a SHARE of the other colour.
 export function mixColours(colour: string, other: string, share: number): string {
     const b = channels(other);
     return (
@@ -140,7 +140,8 @@ export function colourNumber(colour: string): number {
 
 const hashes = new Map<string, number>();
 
-// The same for the same name, in any trace. Numbers at the end do not count: "kworker/0:1" is like "kworker/1:2".
+// Returns the same colour for the same name in any trace. Ignores numbers at the end: "kworker/0:1" is like
+// "kworker/1:2".
 function hashName(name: string): number {
     let hash = hashes.get(name);
     if (hash !== undefined) return hash;

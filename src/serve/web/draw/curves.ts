@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Rows of values over time: how many events there are, as bars, and counters, as curves.
+// Draws rows of values over time: numbers of events as bars, and counters as curves.
 
 import { VALUE_NUMBERS } from "../api";
 import { formatValue } from "../model/time";
@@ -83,7 +83,7 @@ interface CounterPoint {
     last: number;
 }
 
-// Those that are shown, and the one before.
+// The shown values, and the one before.
 function collectValues(scene: Scene, placed: PlacedRow): CounterPoint[] {
     const { view } = scene;
     const points: CounterPoint[] = [];

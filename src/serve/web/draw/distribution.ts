@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// How long slices take: a histogram with the share that is not longer (CDF), and a heatmap over time. Durations are on a
+// Draws how long slices take: a histogram with the cumulative share (CDF), and a heatmap over time. Durations are on a
 // logarithmic scale.
 
 import type { LatencyAnswer } from "../api";
@@ -23,7 +23,7 @@ const SCALE_LEAST = 1; // doublings
 export const BUCKET_NUMBERS = 3; // from, before, count
 export const CELL_NUMBERS = 4; // column, from, before, count
 
-// Durations: a logarithm that has a place for 0.
+// A scale of durations: a logarithm with a place for 0.
 const scaled = (ns: number) => Math.log2(ns + 1);
 const unscaled = (place: number) => 2 ** place - 1;
 
@@ -32,20 +32,20 @@ export interface Range {
     to: number;
 }
 
-// What a chart shows, and where. Places are px from its left and top.
+// What a chart shows, and where. Places are in px from its left and top.
 export interface Plot {
     width: number;
     height: number;
     answer: LatencyAnswer;
     durations: Range;
     times: Range;
-    // What is selected, and where the cursor of the keyboard is.
+    // The selected part, and the keyboard's cursor.
     brushDurations: Range | null;
     brushTimes: Range | null;
     cursor: { duration: number; time: number } | null;
 }
 
-// The durations that charts of ANSWER show.
+// The range of durations in the charts of ANSWER.
 export function durationsOf(answer: LatencyAnswer): Range {
     const { buckets } = answer;
     if (!buckets.length) return { from: 0, to: 1 };
@@ -65,7 +65,7 @@ function durationAt(range: Range, at: number): number {
     return unscaled(scaled(range.from) + place * (scaled(range.to) - scaled(range.from)));
 }
 
-// Round durations within RANGE, at most one for each px of TICK_PX of LENGTH.
+// Round durations within RANGE, at most one per TICK_PX of LENGTH px.
 function durationTicks(range: Range, length: number): number[] {
     const room = Math.max(2, Math.floor(length / TICK_PX));
     const steps = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]];
@@ -95,7 +95,7 @@ const histogramWidth = (plot: Plot) => Math.max(1, plot.width - RIGHT_PX);
 export const histogramX = (plot: Plot, ns: number): number => share(plot.durations, ns) * histogramWidth(plot);
 export const histogramDuration = (plot: Plot, x: number): number => durationAt(plot.durations, x / histogramWidth(plot));
 
-// Neighbouring buckets as one bar, so that bars can be seen.
+// Combines neighbouring buckets to bars that are wide enough to be seen.
 export function barsOf(plot: Plot): Bar[] {
     const { buckets } = plot.answer;
     const perDoubling = histogramWidth(plot) / (scaled(plot.durations.to) - scaled(plot.durations.from));
@@ -114,7 +114,7 @@ export function barsOf(plot: Plot): Bar[] {
     return bars;
 }
 
-// Bars have the area of their numbers: what is as wide as two others is as high as their mean.
+// The area of a bar is proportional to its number, so a bar with the width of two has their mean height.
 export function drawHistogram(surface: Surface, plot: Plot, palette: Palette): void {
     const { width, height, answer } = plot;
     const bottom = height - LABEL_PX;
@@ -163,7 +163,7 @@ function drawBrush(surface: Surface, plot: Plot, palette: Palette, bottom: numbe
     surface.rect(x1, TOP_PX, 1, bottom - TOP_PX, palette.accent);
 }
 
-// The share of slices that are not longer.
+// The cumulative share of slices.
 function drawShares(surface: Surface, plot: Plot, palette: Palette, bottom: number): void {
     const { buckets, n } = plot.answer;
     const right = histogramWidth(plot);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// All that a picture is made of, and where its parts are.
+// What a picture consists of, and where its parts are.
 
 import type { Trace, Track } from "../api";
 import type { Names } from "../model/names";
@@ -14,7 +14,7 @@ import type { Palette } from "./colours";
 
 export const RULER_HEIGHT = 30;
 
-// A slice, or several as one, as drawn.
+// A drawn slice, or several that are drawn as one.
 export interface Shown {
     track: number;
     depth: number;
@@ -51,7 +51,7 @@ export interface PlacedRow {
     pinned: boolean;
 }
 
-// How much of the canvas pinned rows take, at most.
+// The largest share of the canvas for pinned rows.
 export function pinnedHeight(scene: Scene): number {
     return Math.min(scene.tree.pinnedHeight, Math.max(0, (scene.height - RULER_HEIGHT) / 2));
 }

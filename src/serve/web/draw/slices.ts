@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Rows of slices and states. Many slices that are shorter than a pixel are one bar, as high as the share of the time that
-// they take: none is left out.
+// Draws rows of slices and states. Slices shorter than a pixel are combined to a bar, whose height is their share of
+// the time. None is left out.
 
 import {
     COVERED_ALL,
@@ -40,7 +40,7 @@ const DENSITY_MIN_PX = 3;
 const TEAR_PX = 3;
 const LOST_SHARE = "66"; // how much of the hatching hides a slice that a loss has cut
 
-// The first slice of LIST that ends after TIME, as a place in the flat array.
+// The index in the flat array of the first slice of LIST that ends after TIME.
 export function firstEndingAfter(list: number[], time: number): number {
     let low = 0;
     let high = list.length / SLICE_NUMBERS;
@@ -64,12 +64,12 @@ function sliceFill(scene: Scene, track: Track, name: string, flags: number, stat
     const stateName = scene.trace.states[state] ?? "unknown";
     if (stateName === "idle") return palette.idle;
     if (stateName === "unknown") return palette.unknown;
-    // What runs on a CPU is told apart by its name.
+    // What runs on a CPU is distinguished by its name.
     if (stateName === "running" && isCpu(track) && name && name !== stateName) return nameFill(palette, name);
     return palette.states.get(stateName.replace(/[_-]/g, " ")) ?? nameFill(palette, name || stateName);
 }
 
-// Height of one depth.
+// The height of one depth.
 function depthHeight(track: Track, rowHeight: number): number {
     return track.kind === "slices" ? DEPTH_HEIGHT - 1 : rowHeight - 2 * ROW_PADDING;
 }
@@ -109,7 +109,7 @@ export function drawSlices(surface: Surface, scene: Scene, placed: PlacedRow): v
     for (const slice of wide) drawLabelOf(surface, scene, slice, 0);
 }
 
-// Without labels: appends those that may have one to WIDE.
+// Draws without labels. Appends the slices that may have a label to WIDE.
 export function drawRowShapes(
     surface: Surface,
     scene: Scene,
@@ -228,7 +228,7 @@ function drawSlice(
         });
 }
 
-// The label of a slice, in what is seen of it; Y is where the rows were drawn.
+// Draws the label of a slice in its visible part. Y is where the rows were drawn.
 export function drawLabelOf(surface: Surface, scene: Scene, slice: WideSlice, y: number): void {
     const { view } = scene;
     const { track, flags, n } = slice;
@@ -262,7 +262,7 @@ function drawLabel(
     if (text) surface.text(x, y, text, colour);
 }
 
-// Where the begin or the end is not in the trace, the edge is torn.
+// If the begin or end is not in the trace, the edge is torn.
 function drawTorn(surface: Surface, flags: number, x0: number, x1: number, y: number, h: number, colour: string): void {
     const teeth = Math.max(2, Math.round(h / 5));
     const tear = (x: number, inward: number) => {
@@ -290,7 +290,7 @@ export interface HitSlice {
 
 const REACH_PX = 2; // beside a slice
 
-// What is drawn at X of a row, Y px below its top.
+// Finds what is drawn at X in a row, Y px below its top.
 export function sliceAt(scene: Scene, track: Track, x: number, y: number): HitSlice | null {
     const { view } = scene;
     const time = view.time(x);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Slices as pictures that are kept: while the view moves at one zoom, they are only moved. A strip has some neighbouring
-// rows and STRIP_PX pixels of time. Its slices are written into its pixels one by one, which costs a tenth of as many
-// calls of the canvas. Few slices are a list that is drawn again, which costs the canvas less than a picture does. What
-// depends on the view as a whole, as labels do, is drawn each time.
+// Caches slices as pictures. While the view moves at the same zoom, pictures are only moved. A strip has neighbouring
+// rows and STRIP_PX pixels of time. Its slices are written into pixels one by one, at a tenth of the cost of as many
+// calls of the canvas. A few slices are kept as a list and drawn again, which is cheaper for the canvas than a picture.
+// What depends on the whole view, such as labels, is drawn each time.
 
 import type { Row } from "../model/tracks";
 import type { Tile } from "../model/tiles";
@@ -48,7 +48,7 @@ interface Rect {
     colour: string;
 }
 
-// Fills pixels; arrows, text and hatching are drawn over them at the end.
+// Fills pixels; draws arrows, text and hatching over them at the end.
 class PixelSurface implements Surface {
     private pixels: Uint32Array | null = null;
     private readonly later: ((to: Surface) => void)[] = [];
@@ -59,7 +59,7 @@ class PixelSurface implements Surface {
         private readonly ratio: number,
     ) {}
 
-    // All of it, if that is few.
+    // All slices, if they are few.
     get few(): Rect[] | null {
         return this.pixels || this.later.length ? null : this.rects;
     }
@@ -138,7 +138,7 @@ export class Strips {
     private treeVersion = -1;
     private namesVersion = -1;
 
-    // Draws the slices of ROWS, which lie on each other as in the tree.
+    // Draws the slices of ROWS, which are stacked as in the tree.
     draw(surface: CanvasSurface, scene: Scene, rows: PlacedRow[]): void {
         if (!rows.length) return;
         this.prepare(scene);
@@ -235,7 +235,7 @@ export class Strips {
         return found;
     }
 
-    // Whether what it was drawn from is what there is.
+    // True if it was drawn from the present data.
     private isRight(scene: Scene, block: Block, strip: Strip, length: number): boolean {
         const tiles = this.tilesOf(scene, block, strip.from, length);
         return tiles.length === strip.tiles.length && tiles.every((tile, i) => tile === strip.tiles[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// What pictures are drawn on: a canvas, or an SVG document. Coordinates are px of CSS.
+// What pictures are drawn on: a canvas or an SVG document. Coordinates are in px of CSS.
 
 export const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 export const FONT_SIZE = 11;
@@ -21,7 +21,7 @@ export interface Surface {
     line(points: number[], colour: string, width: number): void;
     polygon(points: number[], colour: string): void;
     curve(x0: number, y0: number, x1: number, y1: number, colour: string, width: number): void;
-    // Until end(), nothing is drawn outside of it.
+    // Until end(), clips what is drawn to it.
     begin(x: number, y: number, w: number, h: number): void;
     end(): void;
 }
@@ -39,7 +39,7 @@ export const NOWHERE: Surface = {
     end: () => {},
 };
 
-// How far the middle of an arrow hangs to the sides.
+// By how much the middle of an arrow hangs to the sides.
 export function curveBend(x0: number, x1: number): number {
     return Math.max(12, Math.min(60, Math.abs(x1 - x0) / 2));
 }
@@ -63,7 +63,7 @@ export function textWidth(text: string, bold = false, size = FONT_SIZE): number 
 
 const SHORTENED_FROM = 200; // characters
 
-// TEXT, or its begin and "…", in WIDTH px; "" if not even that fits.
+// Shortens TEXT with "…" to WIDTH px; "" if not even that fits.
 export function fitText(text: string, width: number, bold = false, size = FONT_SIZE): string {
     const all = text.length > SHORTENED_FROM ? text.slice(0, SHORTENED_FROM) + "…" : text;
     const full = textWidth(all, bold, size);

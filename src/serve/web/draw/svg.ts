@@ -6,7 +6,7 @@ import { FONT, FONT_SIZE, curveBend } from "./surface";
 import type { Surface, TextOptions } from "./surface";
 
 function escapeText(text: string): string {
-    // Characters that XML does not have are shown as such.
+    // Characters that XML does not permit are replaced by visible ones.
     return text
         .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
         .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")

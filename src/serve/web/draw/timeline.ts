@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The picture: rows, ruler, and what stands across them. The same for the screen and for files.
+// Draws the picture: rows, ruler, and what is across them. The same for the screen and for files.
 
 import type { Track } from "../api";
 import { drawArrows } from "./arrows";
@@ -17,7 +17,7 @@ import type { Surface } from "./surface";
 
 const ERROR_MIN_PX = 2;
 
-// STRIPS: of a canvas, pictures of slices that are kept; without them, all is drawn.
+// STRIPS: on a canvas, cached pictures of slices. Without them, everything is drawn.
 export function drawTimeline(surface: Surface, scene: Scene, strips: Strips | null = null): void {
     const { view, palette, height } = scene;
     const ticks = sceneTicks(scene);
@@ -72,7 +72,7 @@ function drawRow(surface: Surface, scene: Scene, placed: PlacedRow, withSlices: 
     }
 }
 
-// Whether LOSSES are of what TRACK shows, as far as is known.
+// True if LOSSES are of what TRACK shows, as far as is known.
 function concerns(losses: Track, track: Track): boolean {
     if (losses.source !== track.source) return false;
     const cpu = losses.cpu ?? -1;
@@ -97,7 +97,7 @@ function drawLossesOver(surface: Surface, scene: Scene, placed: PlacedRow): void
     }
 }
 
-// Around the selected slice, and how far its ends may be off.
+// Draws around the selected slice, and the error of its ends.
 function drawSelected(surface: Surface, scene: Scene, placed: PlacedRow): void {
     const { slice } = scene.state;
     const { view, palette } = scene;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// The strings of slices, by number. A trace with very many sends only the first ones; the others are asked for when
-// something that is drawn has them.
+// The strings of slices, by number. If a trace has very many, the server sends only the first ones. The others are
+// requested when they are drawn.
 
 import { askExactly, isGone } from "../api";
 
@@ -21,7 +21,7 @@ export class Names {
         this.known = [...names];
     }
 
-    // Of a newer index. False: strings have other numbers than before.
+    // Updates to a newer index. False: strings have other numbers than before.
     renew(names: string[]): boolean {
         const same = this.known.every((name, i) => name === names[i]);
         this.known = [...names];
@@ -30,7 +30,7 @@ export class Names {
         return same;
     }
 
-    // "…" until it is known.
+    // Returns "…" while the name is unknown.
     get(number: number): string {
         const name = this.known[number];
         if (name !== undefined) return name;

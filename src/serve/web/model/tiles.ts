@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// What is drawn, cached: for a track, a level (2^level ns per px) and a piece of time of TILE_PX px at that level. Only
-// what is visible is asked for. Requests that are no longer needed are aborted.
+// Caches what is drawn: for a track, a level (2^level ns per px) and a piece of time of TILE_PX px at that level. Only
+// visible tiles are requested. Requests that are no longer needed are aborted.
 
 import { ApiError, STATUS_TOO_LARGE, askExactly, isAbort, isGone } from "../api";
 import type { CountsAnswer, SlicesAnswer, Track, ValuesAnswer } from "../api";
@@ -14,7 +14,7 @@ const NUMBERS_MAX = 6_000_000; // in the cache, 8 bytes each
 const RETRY_MS = 5000;
 const COARSER_TRIED = 14;
 
-// What a tile holds: slices by depth; or counts, values: one array.
+// The contents of a tile: slices by depth; or counts or values in one array.
 export interface Tile {
     from: number;
     to: number;
@@ -25,7 +25,7 @@ export interface Tile {
     outdated: boolean; // of an older index: drawn until the newer one has arrived
 }
 
-// A piece of time that is drawn from a tile, which may be of another level than is wanted.
+// A piece of time that is drawn from a tile, which may have another level than requested.
 export interface Piece {
     tile: Tile;
     from: number;
@@ -61,7 +61,7 @@ export function levelOf(nsPerPx: number): number {
 }
 
 const tileNs = (level: number) => TILE_PX * 2 ** level;
-// Unique below 2^53, as a tile's number times its length is a time of the trace.
+// Unique below 2^53, because a tile's number times its length is a time of the trace.
 const tileKey = (level: number, index: number) => index * 64 + level;
 
 export class Tiles {
@@ -83,7 +83,7 @@ export class Tiles {
         return this.requests.length > 0;
     }
 
-    // Of a newer index, DURATION long. What was seen last is drawn until it has arrived anew, if it may be: KEEP.
+    // Updates to a newer index, DURATION long. With KEEP, the old data are drawn until the new data have arrived.
     renew(duration: number, keep: boolean): void {
         for (const request of this.requests) request.abort.abort();
         this.duration = duration;
@@ -104,7 +104,7 @@ export class Tiles {
         return tile;
     }
 
-    // Pieces that cover FROM to TO as far as anything is known of it, in order.
+    // Pieces that cover FROM to TO as far as anything is known, in order.
     pieces(track: Track, level: number, from: number, to: number): Piece[] {
         const pieces: Piece[] = [];
         const length = tileNs(level);
@@ -136,7 +136,7 @@ export class Tiles {
         }
     }
 
-    // Asks for what is missing of TRACKS between FROM and TO. True: all of it is there.
+    // Requests what is missing of TRACKS between FROM and TO. True if everything is there.
     ensure(tracks: Track[], level: number, from: number, to: number): boolean {
         this.clock++;
         const length = tileNs(level);
@@ -215,7 +215,7 @@ export class Tiles {
         if (this.size > NUMBERS_MAX) this.evict();
     }
 
-    // Drops what was not drawn for longest, to three quarters of the room.
+    // Drops what was not drawn for the longest time, until three quarters of the limit are left.
     private evict(): void {
         const all: { tiles: Map<number, Tile>; key: number; tile: Tile }[] = [];
         for (const tiles of this.tracks.values()) for (const [key, tile] of tiles) all.push({ tiles, key, tile });

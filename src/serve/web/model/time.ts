@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Times and durations as text.
+// Formats times and durations.
 
 type Units = [number, string][];
 const SECONDS: Units = [
@@ -9,7 +9,7 @@ const SECONDS: Units = [
     [1e3, "µs"],
     [1, "ns"],
 ];
-// Of a clock whose rate is not known.
+// For a clock whose rate is unknown.
 const TICKS: Units = [
     [1e9, "G ticks"],
     [1e6, "M ticks"],
@@ -18,7 +18,7 @@ const TICKS: Units = [
 ];
 let units = SECONDS;
 
-// What times of the trace are in, as the API says it.
+// The unit of the trace's times, as in the API.
 export function setTimeUnit(unit: "ns" | "ticks"): void {
     units = unit === "ticks" ? TICKS : SECONDS;
 }
@@ -27,7 +27,7 @@ function findUnit(fits: (scale: number) => boolean): [number, string] {
     return units.find(([scale]) => fits(scale)) ?? units[units.length - 1];
 }
 
-// How far a time may be off; null: the trace refutes what is stated of its clock.
+// The error of a time; null: the trace refutes the stated errors of its clock.
 export function formatError(errorNs: number | null): string {
     return errorNs === null ? "±?" : `±${formatDuration(errorNs)}`;
 }
@@ -51,7 +51,7 @@ export function formatWhole(ns: number): string {
     return `${Math.round(ns)} ${findUnit((scale) => scale === 1)[1]}`;
 }
 
-// Seconds of the timeline's clock, or its ticks, as `strata report` prints them.
+// Seconds of the timeline's clock, or its ticks, as in `strata report`.
 export function formatAbsolute(beginNs: bigint, ns: number): string {
     const time = beginNs + BigInt(Math.round(ns));
     if (units === TICKS) return time.toString();
@@ -78,7 +78,7 @@ export interface Ticks {
     label(ns: number): string;
 }
 
-// Times between FROM and TO at a round distance, at most one per MIN_PX of WIDTH pixels.
+// Round times between FROM and TO, at most one per MIN_PX of WIDTH pixels.
 export function makeTicks(from: number, to: number, width: number, minPx: number): Ticks {
     const least = Math.max(1, ((to - from) / Math.max(1, width)) * minPx);
     const power = 10 ** Math.floor(Math.log10(least));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The tracks as rows: which are shown, in which order, and where each one is.
+// The tracks as rows: which are shown, in which order, and where.
 
 import type { Track } from "../api";
 
@@ -24,7 +24,7 @@ const COUNTER_HEIGHT = 30;
 const LOSSES_HEIGHT = 16;
 // A group with more tracks than this is closed when the page opens.
 const OPEN_CHILDREN_MAX = 24;
-// From the guest down, as a request goes.
+// In the order from the guest down, as a request passes.
 const LAYERS = ["guest", "program", "vmm", "hypervisor", "host"];
 
 export function rowHeight(track: Track): number {
@@ -77,7 +77,7 @@ export class TrackTree {
         }
     }
 
-    // The tracks of a newer index; what is closed, pinned and moved stays so.
+    // Updates to the tracks of a newer index. Closed, pinned and moved tracks stay so.
     renew(tracks: Track[]): void {
         const before = new Set(this.children.keys());
         this.fill(tracks);
@@ -121,7 +121,7 @@ export class TrackTree {
         return names.join(" / ");
     }
 
-    // Makes `rows` from what is closed, pinned, filtered and moved.
+    // Makes `rows` from the closed, pinned, filtered and moved tracks.
     update(): void {
         const matches = this.filter ? this.matching() : null;
         this.version++;
@@ -157,7 +157,8 @@ export class TrackTree {
         this.pinnedHeight = top;
     }
 
-    // Those that match the filter, with what is in them; and what they are in, which is open. "a b, c": a and b, or c.
+    // The tracks that match the filter, with their contents, and the groups around them, which are open. "a b, c"
+    // means: a and b, or c.
     private matching(): { all: Set<number>; around: Set<number> } {
         const choices = this.filter
             .toLowerCase()
@@ -194,7 +195,7 @@ export class TrackTree {
         this.update();
     }
 
-    // Moves a track among its siblings: BY is -1 or 1. False: it is at the end already.
+    // Moves a track among its siblings: BY is -1 or 1. False if it is at the end already.
     move(id: number, by: number): boolean {
         const track = this.byId.get(id);
         if (!track) return false;
@@ -208,7 +209,7 @@ export class TrackTree {
         return true;
     }
 
-    // Opens all groups around a track. True: rows changed.
+    // Opens all groups around a track. True if rows changed.
     reveal(id: number): boolean {
         let changed = false;
         if (!this.rows.some((row) => row.track.id === id) && this.filter) {
@@ -225,7 +226,7 @@ export class TrackTree {
         return this.rows.find((row) => row.track.id === id);
     }
 
-    // The rows that lie between TOP and BOTTOM.
+    // The rows between TOP and BOTTOM.
     rowsBetween(top: number, bottom: number): Row[] {
         return rowsBetween(this.rows, top, bottom);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// A chart in the panel: a canvas that the pointer and the keyboard select a part of.
+// A chart in the panel: a canvas of which the pointer and the keyboard select a part.
 
 import { CanvasSurface } from "../draw/canvas";
 import type { Palette } from "../draw/colours";
@@ -16,12 +16,12 @@ export interface Point {
 }
 
 export interface ChartActions {
-    // The part between two points, while it is dragged and when that is done.
+    // Called with the part between two points, while it is dragged and at the end.
     select(a: Point, b: Point, done: boolean): void;
     clear(): void;
-    // What is at a point, as text.
+    // Returns what is at a point, as text.
     describe(at: Point): string;
-    // An arrow key: by -1, 0 or 1 in each direction; the selection grows with it if GROWS.
+    // Called for an arrow key: -1, 0 or 1 in each direction. GROWS: it extends the selection.
     step(right: number, up: number, grows: boolean): string;
 }
 

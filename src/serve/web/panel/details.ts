@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The selected slice as text: its times, how far they may be off, its events, and what it is connected with.
+// Shows the selected slice as text: its times and their errors, its events, and the slices it is connected with.
 
 import { FLAG_CUT, FLAG_IDLE, FLAG_LOST, FLAG_NO_BEGIN, FLAG_OPEN, FLAG_UNKNOWN } from "../api";
 import type { SliceAnswer, Trace } from "../api";
@@ -86,7 +86,7 @@ export class DetailsPanel {
         return right;
     }
 
-    // What happened to the request of SLICE, in all layers: STAGES are in order of time, with SLICE.
+    // Shows what happened to the request of SLICE in all layers. STAGES are in the order of time, and include SLICE.
     showStages(slice: SliceAnswer, stages: SliceAnswer[]): void {
         this.connected.replaceChildren();
         this.connected.hidden = stages.length < 2;
@@ -126,7 +126,7 @@ export class DetailsPanel {
     }
 }
 
-// How far the ends of SLICE may be off; "" if they are exact.
+// The errors of the ends of SLICE; "" if they are exact.
 function offText(slice: SliceAnswer): string {
     if (slice.begin_error_ns === 0 && slice.end_error_ns === 0) return "";
     const begin = formatError(slice.begin_error_ns);

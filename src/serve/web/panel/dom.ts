@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Elements. Texts of a trace become text nodes only.
+// Makes elements. Texts of a trace only become text nodes.
 
 export function byId<T extends HTMLElement>(id: string): T {
     const found = document.getElementById(id);
@@ -26,7 +26,7 @@ export function makeButton(text: string, className: string, onClick: () => void)
     return button;
 }
 
-// A list of names and values; those that are unknown are left out.
+// A list of names and values. Unknown values are left out.
 export function makeFields(fields: [string, string | number | null | undefined][]): HTMLDListElement {
     const list = make("dl", "fields");
     for (const [name, value] of fields) {

@@ -60,13 +60,13 @@ export class EventsPanel {
         return this.abort !== null;
     }
 
-    // Events from TIME on, if the table is seen.
+    // Shows events from TIME on, if the table is visible.
     show(time: number): void {
         if (this.element.hidden || time === this.shownFrom) return;
         void this.fetchFrom(time, true);
     }
 
-    // The index is a newer one, in which times are BY ns later: there may be more events.
+    // The index is a newer one, in which times are BY ns later, and may have more events.
     renew(by: number): void {
         if (this.shownFrom !== null) this.shownFrom += by;
         if (this.next !== null) this.next += by;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// How long slices take: numbers, histogram, heatmap over time, names, and the slowest, which lead to their places.
+// Shows how long slices take: numbers, histogram, heatmap over time, names, and the slowest slices with links to their
+// places.
 
 import { ask, errorText, isAbort } from "../api";
 import type { FoundSlice, LatencyAnswer, LatencyNumbers, Parameters, Trace, Track } from "../api";
@@ -34,7 +35,7 @@ const GROUPS_MAX = 300;
 
 export type Times = "shown" | "selected" | "all" | "held";
 
-// Which slices; as in the API.
+// Which slices count, as in the API.
 export interface LatencyChoice {
     tracks: number[];
     names: number[];
@@ -52,7 +53,7 @@ interface ChoiceOption extends LatencyChoice {
     label: string;
 }
 
-// Names that kinds of slices begin with, on any track.
+// The beginnings of names of kinds of slices, on any track.
 const KINDS: [string, string][] = [
     ["hypervisor: ", "exits, by reason"],
     ["irq ", "interrupts"],
@@ -159,7 +160,7 @@ export class LatencyPanel {
         this.fillControls();
     }
 
-    // All groups that have slices in them, and kinds of slices that are on many tracks.
+    // All groups with slices, and kinds of slices that are on many tracks.
     private findGroups(): ChoiceOption[] {
         const { trace, tree } = this;
         const within = new Set<number>();
@@ -229,7 +230,7 @@ export class LatencyPanel {
         return this.abort !== null || this.timer !== 0;
     }
 
-    // The index is a newer one, in which times are BY ns later. OLD: the names before, if they have other numbers now.
+    // The index is a newer one, in which times are BY ns later. OLD: the earlier names, if they have other numbers now.
     renew(by: number, old: string[] | null): void {
         const before = this.groups.map((group) => group.label + keyOf(group)).join();
         this.groups = this.findGroups();
@@ -246,7 +247,7 @@ export class LatencyPanel {
         this.refresh();
     }
 
-    // ---- What is chosen ----
+    // ---- The choice ----
 
     // The slice that is selected on the timeline becomes a choice.
     offer(slice: { track: number; name: string; nameId: number } | null): void {
@@ -277,7 +278,7 @@ export class LatencyPanel {
         return own && parent?.kind === "group" && own.name.startsWith(parent.name) ? parent.id : null;
     }
 
-    // Slices like the selected one: of its name, in its stage.
+    // Slices like the selected one: with its name, in its stage.
     chooseSelected(): void {
         const at = this.selected.findIndex(({ tracks, names }) => names.length > 0 && this.tree.byId.get(tracks[0])?.kind === "group");
         const option = this.selected[at >= 0 ? at : 1] ?? this.selected[0];
@@ -296,7 +297,7 @@ export class LatencyPanel {
         this.actions.changed();
     }
 
-    // For the address: how, and of what.
+    // For the address: how is counted, and what.
     get address(): string {
         if (!this.visible) return "";
         const held = this.times === "held" && this.held ? `held.${this.held.from}.${this.held.to}` : this.times;
@@ -338,7 +339,7 @@ export class LatencyPanel {
         return span && bounded(span);
     }
 
-    // Asks again if what is chosen or its time has changed, once that has settled.
+    // Asks again some time after the choice or its time has changed.
     refresh(): void {
         if (!this.visible) return;
         clearTimeout(this.timer);
@@ -522,7 +523,7 @@ export class LatencyPanel {
         this.list.replaceChildren(heading, line, table);
     }
 
-    // What is listed stays, though another part of the trace is shown then.
+    // The list stays, although another part of the trace is shown then.
     private jump(found: FoundSlice): void {
         const span = this.span();
         if (this.times !== "all" && span) {

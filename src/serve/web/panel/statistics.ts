@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// How many slices there are of each name in a span of time, and how long they take.
+// Shows how many slices each name has in a span of time, and how long they take.
 
 import { ask, errorText, isAbort } from "../api";
 import type { StatisticsAnswer, StatisticsRow } from "../api";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The names of the tracks, as a tree. Only rows that are seen have elements.
+// Shows the names of the tracks as a tree. Only visible rows have elements.
 
 import type { Row, TrackTree } from "../model/tracks";
 import { rowsBetween } from "../model/tracks";
@@ -114,7 +114,7 @@ export class TreePanel {
         return element;
     }
 
-    // A row that is dragged changes places with its neighbour when it has passed half of it.
+    // A dragged row changes places with its neighbour after it has passed half of it.
     private onDragMove(event: PointerEvent): void {
         const { dragged } = this;
         if (!dragged || !(event.buttons & 1)) return;

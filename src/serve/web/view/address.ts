@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// The state of the view as the part of the address after #, so that a link shows the same. Times are ns since the begin
-// of the trace. A missing or invalid value is the one that the page opens with.
+// The state of the view in the part of the address after #, so that a link shows the same. Times are ns since the begin
+// of the trace. A missing or invalid value has its default.
 
 import type { Span } from "./view";
 import type { SlicePlace, Theme } from "./state";
@@ -92,7 +92,7 @@ export function formatAddress(address: Address): string {
     return "#" + parts.map(([name, value]) => `${name}=${encodeURIComponent(value).replace(/%(2C|7E)/g, unescapeSafe)}`).join("&");
 }
 
-// "," and "~" need no escape there, and links are read by people.
+// "," and "~" need no escape there. People read links.
 function unescapeSafe(escaped: string): string {
     return decodeURIComponent(escaped);
 }

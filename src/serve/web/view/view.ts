@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The piece of time that is shown, and how it moves.
+// The shown piece of time, and how it moves.
 
 const SPAN_MIN_NS = 20;
 const MARGIN = 0.05; // how far the view may go over the ends of the trace, of its own length
@@ -27,7 +27,7 @@ export class View {
     private target: Span | null = null;
     private frame = 0;
     duration: number; // of the trace
-    // The newest time stays at the right: until the view is moved to where that is not seen.
+    // The newest time stays at the right, until the view is moved away from it.
     following = false;
     private readonly still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -59,7 +59,7 @@ export class View {
     get moving(): boolean {
         return this.target !== null;
     }
-    // Where it is, or will be when it has stopped.
+    // Where it is, or will be after moving.
     get goal(): Span {
         return this.target ?? { from: this.from, to: this.to };
     }
@@ -97,7 +97,7 @@ export class View {
         return this.goal.from <= 0 && this.goal.to >= this.duration;
     }
 
-    // As much time as before, up to the newest; or the WHOLE trace.
+    // Shows as much time as before, up to the newest; or the WHOLE trace.
     private follow(whole: boolean): void {
         if (!this.following) return;
         const { from, to } = this.goal;
@@ -145,7 +145,7 @@ export class View {
         this.onChange();
     }
 
-    // FACTOR below 1 zooms in; what is at the time AT stays where it is, or, while following, the newest time does.
+    // FACTOR below 1 zooms in. The time AT stays in its place, or, while following, the newest time does.
     zoom(factor: number, at: number, smooth: boolean): void {
         const { from, to } = this.goal;
         if (this.following) at = to;
@@ -156,7 +156,7 @@ export class View {
         else this.show(span);
     }
 
-    // By a share of what is shown.
+    // Moves by a share of the shown time.
     pan(share: number, smooth: boolean): void {
         const { from, to } = this.goal;
         const by = (to - from) * share;
@@ -164,7 +164,7 @@ export class View {
         else this.show({ from: from + by, to: to + by });
     }
 
-    // Moves as little as possible so that SPAN is seen.
+    // Moves as little as possible so that SPAN is visible.
     reveal(span: Span): void {
         const { from, to } = this.goal;
         const length = to - from;
