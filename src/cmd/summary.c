@@ -17,7 +17,7 @@
 #include "report/print_summary_html.h"
 #include "tracedir/manifest.h"
 
-/* rows of a table */
+/* Rows of a table. */
 #define TOP_TEXT 5
 #define TOP_PAGE 20
 #define TOP_NOT_GIVEN UINT64_MAX

@@ -10,7 +10,7 @@
 #include "live/reader.h"
 #include "tracedir/manifest.h"
 
-/* follows with at most a quarter of a CPU */
+/* Follows with at most a quarter of a CPU. */
 #define REST 3u
 /* The time of an event may change by so much from one window to the next, because later clock readings make it more
  * exact. Items this close to the end of a window are remembered after printing. */

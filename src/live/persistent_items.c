@@ -8,7 +8,7 @@
 #include "event/kernel.h"
 #include "tracedir/manifest.h"
 
-/* items that are bound at a time */
+/* Items that are bound at a time. */
 #define PIECE 256u
 /* Limits of origins that have gone, and of all classes. */
 #define GONE_MAX 16u

@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "print/table_internal.h"
 
-/* longer names do not widen their column */
+/* Longer names do not widen their column. */
 #define NAME_WIDTH_MAX 40u
 
 static void put_blanks(struct text *out, size_t n)

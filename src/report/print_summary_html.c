@@ -17,7 +17,7 @@
 
 /* A bar of a clock's error has so many decades, from 1 ns to 1 s. */
 #define ERROR_DECADES 9
-/* labels below the sources */
+/* Labels below the sources. */
 #define TIME_LABELS 5
 
 static const struct clock ns_clock = {.hz = NANOSECONDS};

@@ -13,7 +13,7 @@
 
 /* A browser opens some connections before it needs them. */
 #define CONNECTIONS_MAX 64u
-/* limit for a connection without traffic */
+/* Limit for a connection without traffic. */
 #define IDLE_SECONDS 15u
 #define HEADERS_MAX ((size_t)32 << 10)
 /* The size of the socket's buffer, whose contents count as sent. It is small, so that a fetch that breaks off earlier

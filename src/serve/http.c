@@ -13,7 +13,7 @@
 #include "serve/routes.h"
 
 #define CONNECTIONS_MAX 64u
-/* limit for a connection without traffic */
+/* Limit for a connection without traffic. */
 #define IDLE_SECONDS 60u
 /* The first line and all headers of a request. */
 #define HEADERS_MAX ((size_t)64 << 10)

@@ -24,7 +24,7 @@ struct trace_clock {
     int64_t error_ns;   /* largest error after tightening; `stated_ns` if nothing was tightened */
     bool is_tightened;  /* the input's clock map is tighter than the recorded map */
     uint64_t pairs;     /* of causes and effects */
-    /* pairs that contradict `stated_ns`; then the error of times is unknown, and nothing is tightened */
+    /* Pairs that contradict `stated_ns`; then the error of times is unknown, and nothing is tightened. */
     uint64_t violations;
     int64_t worst_ns;  /* by how much the worst pair contradicts it */
     int64_t worst_at;  /* time of the worst pair's effect */

@@ -19,7 +19,7 @@
 /* Limits of the search: the given directory may be a whole disk. */
 #define DEPTH_MAX 5u
 #define VISITED_MAX 2000u
-/* so many are named */
+/* So many are named. */
 #define SHOWN_MAX 4u
 #define HEAD_SIZE 8192
 

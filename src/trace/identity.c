@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/sha256.h"
 
-/* bytes at the beginning and at the end of a file */
+/* Bytes at the beginning and at the end of a file. */
 #define SAMPLE_SIZE ((size_t)64 * 1024)
 #define FILES_MAX 65536u
 #define DEPTH_MAX 8u

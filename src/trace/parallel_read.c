@@ -11,7 +11,7 @@
 #include "event/select_put.h"
 #include "tracedir/manifest.h"
 
-/* items of the first part before threads begin: some 6 ms of reading */
+/* Items of the first part before threads begin: some 6 ms of reading. */
 #define ITEMS_BEFORE_THREADS 262144u
 #define ITEMS_BEFORE_EAGER 4096u
 /* One thread is enough for smaller files. */
@@ -20,7 +20,7 @@
  * that the rest must take in addition to the opening. */
 #define ITEM_NS 20.0
 #define LEFT_MIN_NS 30e6
-/* bounds the memory for results */
+/* Bounds the memory for results. */
 #define PARTS_MAX 64u
 #define STACK_SIZE ((size_t)2 << 20)
 

@@ -43,7 +43,7 @@ struct trace_reading {
     /* Results. */
     struct error error; /* why reading ended early; its code is 0 if it did not */
     bool has_events,
-        /* the trace has events; events were selected (within the selected time if the selection is of rows) */
+        /* The trace has events; events were selected (within the selected time if the selection is of rows). */
         has_selected;
     bool has_begun;                /* an item was selected */
     bool has_sought;               /* the trace was not read from its beginning */

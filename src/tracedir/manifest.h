@@ -118,7 +118,7 @@ struct manifest_guest {
     const char *release, *machine, *boot_id;
     bool kvm;     /* its clock pairs come from KVM, not from exchanged messages */
     bool is_away; /* the recording runs, and the agent does not answer any more */
-    /* how the process that parsed the guest's data was confined: "user, landlock, seccomp" */
+    /* How the process that parsed the guest's data was confined: "user, landlock, seccomp". */
     const char *confined;
 };
 

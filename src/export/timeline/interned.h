@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* longer strings have no number */
+/* Longer strings have no number. */
 #define INTERNED_LEN_MAX 256
 
 /* Zeros are an empty one. */
