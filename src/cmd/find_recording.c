@@ -147,7 +147,7 @@ static int find_named(const char *name, struct found_recording *target)
     return EXIT_FAILURE;
 }
 
-/* ---- The one that is under way ---- */
+/* ---- The running recording ---- */
 
 struct only_search {
     struct found_recording *target;

@@ -165,7 +165,7 @@ int copy_end(struct query *query, struct copy *copy, sqlite3_stmt *insert, bool 
     return 0;
 }
 
-/* An index of the columns that are equal to something, then one that has limits. */
+/* Makes an index of the columns that are compared for equality, then one column that is limited. */
 static int make_index(struct query *query, const struct copy *copy, const struct copy_term *terms,
                       unsigned n)
 {

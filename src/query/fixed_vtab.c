@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the virtual tables of fixed tables share: how they come and go. */
+/* What the virtual tables of fixed tables share: connecting and disconnecting. */
 #include <stdlib.h>
 
 #include "query/internal.h"

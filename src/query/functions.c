@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions beyond those of SQLite:
+/* SQL functions in addition to SQLite's:
  *
- *     percentile(x, p)   aggregate: the value that p per cent of x do not exceed, from the histogram of the analyses
- *                        (analysis/histogram.h): within 1.6 %, the least and the largest are exact. NULLs are left out; x is an integer
- *                        or rounded to one, negative ones count as 0
- *     histogram(x)       aggregate: a list of JSON, [from, to, count] for each doubling that has values
- *     hex(x)             0x… of an integer, whose bits are taken as unsigned; else as in SQLite
+ *     percentile(x, p)   aggregate: the value that p percent of x do not exceed, from a histogram as in analyses
+ *                        (analysis/histogram.h): within 1.6 %, except that the least and the largest value are exact.
+ *                        Ignores NULLs. x is an integer or rounded to one; negative values count as 0
+ *     histogram(x)       aggregate: a JSON list with [from, to, count] for each doubling that has values
+ *     hex(x)             0x… for an integer, whose bits are taken as unsigned; otherwise as in SQLite
  *     duration(ns)       for people: 12.3ms */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A query reads the trace, and does nothing else: no other database, no file, no extension, no change. */
+/* Permits queries only to read the trace: no other database, no file, no extension, no change. */
 #include <string.h>
 #include <strings.h>
 

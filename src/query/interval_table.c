@@ -13,24 +13,24 @@ struct interval_cursor {
     struct fixed_vtab *table;
     struct intervals *intervals;
     struct interval_walk walk;
-    const struct interval *item; /* NULL: after the last */
+    const struct interval *item; /* NULL at the end */
 };
 
-/* Column of begin_ns; end_ns and duration_ns follow. */
+/* The column begin_ns; end_ns and duration_ns follow. */
 static unsigned begin_column(enum fixed_table number)
 {
     return number == TABLE_SPAN ? SPAN_COL_BEGIN : STATE_COL_BEGIN;
 }
 
-/* The code of COLUMN, which is none of these. */
+/* The code of COLUMN, which must not be one of these. */
 static unsigned code_of(enum fixed_table number, unsigned column)
 {
     return column > begin_column(number) ? column - 3 : column;
 }
 
-/* ---- What is looked for: pairs of letters, an operation and a column from 'A' on, for each argument ---- */
+/* ---- The plan: for each argument two letters, an operation and a column from 'A' on ---- */
 
-/* The letter of an operation that narrows the walk; 0: it does not. */
+/* The letter of an operation that narrows the walk; 0 if it does not. */
 static char operation(const struct fixed_vtab *table, int column, unsigned char op)
 {
     int begin = (int)begin_column(table->number);
@@ -46,7 +46,7 @@ static char operation(const struct fixed_vtab *table, int column, unsigned char 
     }
 }
 
-/* What share of the intervals is left. */
+/* Estimates the share of the intervals that is left. */
 static double selectivity(const struct fixed_vtab *table, int column, char op)
 {
     int begin = (int)begin_column(table->number);
@@ -93,8 +93,8 @@ static int interval_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-/* An integer near VALUE: the least one that is not below it, or with DOWN the greatest that is not above. False: it is
- * no number. */
+/* Converts VALUE to an integer: the least one not below it, or with DOWN the greatest one not above it. False if it is
+ * not a number. */
 static bool near_integer(sqlite3_value *value, bool down, int64_t *ret)
 {
     double real;
@@ -110,7 +110,7 @@ static bool near_integer(sqlite3_value *value, bool down, int64_t *ret)
     return true;
 }
 
-/* Narrows RANGE to intervals with VALUE in COLUMN. False: there are none. */
+/* Narrows RANGE to intervals with VALUE in COLUMN. False if there are none. */
 static bool narrow_equal(const struct fixed_vtab *table, struct intervals *intervals,
                          struct interval_range *range, unsigned column, sqlite3_value *value)
 {

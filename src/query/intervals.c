@@ -12,7 +12,7 @@
 #include "base/macro.h"
 #include "base/unnamed_file.h"
 
-/* A node of the tree of ends covers 64 below it. */
+/* A node in the tree of ends covers 64 entries below it. */
 #define INDEX_SHIFT 6
 #define SPILL_FIRST ((size_t)1 << 20)
 
@@ -33,7 +33,8 @@ static void spill_done(struct spill *spill)
     *spill = (struct spill){.fd = -1};
 }
 
-/* Room for SIZE bytes more. The file has the blocks before they are mapped, so that a full disk is an error here. */
+/* Makes room for SIZE more bytes. The file's blocks are allocated before they are mapped, so a full disk causes an
+ * error here. */
 static _cold_ int spill_grow(struct spill *spill, size_t size)
 {
     size_t room = MAX(spill->room, SPILL_FIRST);
@@ -183,7 +184,7 @@ static int64_t end_of(const struct intervals *intervals, uint64_t place)
     return intervals_item(intervals, (uint32_t)place)->end;
 }
 
-/* Fills the levels of the tree, which are after the places in the spill. */
+/* Fills the levels of the tree, which follow the places in the spill. */
 static void make_ends(const struct intervals *intervals, struct interval_index *index)
 {
     uint64_t n = intervals->n;
@@ -244,7 +245,7 @@ static _cold_ int make_index(struct intervals *intervals, unsigned given,
     return 0;
 }
 
-/* Where there are too many, the one that is by nothing. */
+/* If there are too many indexes, uses the index without codes. */
 static int find_index(struct intervals *intervals, unsigned given,
                       const struct interval_index **ret_index)
 {
@@ -284,7 +285,7 @@ int intervals_sort(struct intervals *intervals)
     return find_index(intervals, 0, &index);
 }
 
-/* The number of the first interval that begins at TIME or later. */
+/* Returns the number of the first interval that begins at TIME or later. */
 static uint32_t first_from(const struct intervals *intervals, int64_t time)
 {
     uint32_t low = 0, high = intervals->n;
@@ -300,7 +301,7 @@ static uint32_t first_from(const struct intervals *intervals, int64_t time)
     return low;
 }
 
-/* The first place of INDEX that is PLACE or later. */
+/* Returns the first place in INDEX that is PLACE or later. */
 static uint64_t first_place(const struct intervals *intervals, const struct interval_index *index,
                             uint64_t place)
 {
@@ -336,7 +337,8 @@ int interval_walk_start(struct intervals *intervals, const struct interval_range
     return 0;
 }
 
-/* The first place from AT on, below TO, that may end at END or later: skips nodes of the tree that do not. */
+/* Returns the first place from AT on, below TO, that may end at END or later. Skips nodes of the tree that end
+ * earlier. */
 static uint64_t skip(const struct intervals *intervals, const struct interval_index *index,
                      uint64_t at, uint64_t to, int64_t end)
 {

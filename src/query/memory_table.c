@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables whose rows are in memory: sources, threads, classes, losses and so on. They are found by their first columns
- * where these are integers. */
+/* Tables whose rows are in memory: sources, threads, classes, losses and so on. Rows are found by the first columns if
+ * these are integers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ void memory_rows_sort(struct memory_rows *rows, enum fixed_table number)
         qsort_r(rows->rows, rows->n, sizeof(struct value *), compare_rows, &rows->n_sorted);
 }
 
-/* The first row that is not before KEYS, or with AFTER that is after them. */
+/* Returns the first row not before KEYS, or with AFTER, the first row after them. */
 static size_t bound(const struct memory_rows *rows, const int64_t *keys, unsigned n, bool after)
 {
     size_t low = 0, high = rows->n;

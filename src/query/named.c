@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queries that ship with Strata. They run on the export to SQLite, too, but for percentile() and duration(). */
+/* Queries that ship with Strata. Except for percentile() and duration(), they also run on the export to SQLite. */
 #include "query/query.h"
 
 const struct named_query named_queries[] = {

@@ -36,7 +36,7 @@ static void add_column(void *arg, const char *column, const char *type)
     add(arg, column);
 }
 
-/* Whether NAME is a word of SQL. */
+/* True if NAME is a word of SQL. */
 static bool is_named(const char *sql, const char *name)
 {
     size_t len = strlen(name);
@@ -48,7 +48,7 @@ static bool is_named(const char *sql, const char *name)
     return false;
 }
 
-/* A table of events without its layer, as "sched_switch". */
+/* Finds a table of events by its name without the layer, as "sched_switch". */
 static const char *find_without_layer(const struct nearest *nearest, const char *word)
 {
     const char *best = NULL;
@@ -81,7 +81,7 @@ static const char *find_table(struct nearest *nearest, const struct query *query
     return near ? near : find_without_layer(nearest, word);
 }
 
-/* Of the tables that SQL names. */
+/* Searches the tables that SQL names. */
 static const char *find_column(struct nearest *nearest, struct query *query, const char *word,
                                const char *sql)
 {

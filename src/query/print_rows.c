@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a query, by the printer of tables. Text is aligned by the first rows, which are held back for that. */
+/* Prints the rows of a query by the table printer. The first rows are held back to find the widths of columns. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static bool is_taken(const struct printing *printing, unsigned n, const char *na
     return false;
 }
 
-/* The names of columns, on one line and each once: JSON has them as keys. */
+/* Makes the columns. Each name is on one line and unique, because JSON uses names as keys. */
 static int make_columns(struct printing *printing, sqlite3_stmt *statement)
 {
     for (unsigned i = 0; i < printing->n; i++) {
@@ -109,7 +109,7 @@ static void put_cell(struct table *table, unsigned column, sqlite3_value *value)
     }
 }
 
-/* How many characters VALUE is wide, about. */
+/* The approximate width of VALUE in characters. */
 static unsigned width_of(sqlite3_value *value)
 {
     char number[40];
@@ -151,7 +151,7 @@ static int hold_row(struct printing *printing, sqlite3_stmt *statement)
     return 0;
 }
 
-/* Begins the table, with the rows that were held back. */
+/* Begins the table with the held rows. */
 static void release_rows(struct printing *printing, const struct query_printing *options)
 {
     const struct table_form form = {

@@ -15,7 +15,7 @@ static int no_memory(struct error *error)
     return error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
-/* Of SQLite's machine. */
+/* Steps of SQLite's virtual machine between two checks. */
 #define STEPS_PER_LOOK 1000
 
 static int is_stopped(void *arg)
@@ -114,7 +114,7 @@ void query_note_losses(struct query *query, const struct trace *trace, struct lo
         trace_hints(trace, query->options.hint, query->options.hint_arg);
 }
 
-/* Puts the error at LINE of NAME, with what was probably meant. OFFSET: where in SQL; negative: it is not known. */
+/* Puts the error at LINE of NAME, with what was probably meant. OFFSET: its place in SQL; negative if unknown. */
 static int put_syntax_error(const char *message, const char *near, const char *sql, int offset,
                             const char *name, unsigned line, struct error *error)
 {
@@ -137,7 +137,7 @@ static int put_syntax_error(const char *message, const char *near, const char *s
                          (int)(sql + offset - start) + 1, message, hint, near, quote);
 }
 
-/* The error of the database, after SQL was not understood. NAME and LINE: where it begins. */
+/* Reports an error in SQL. It begins at LINE of NAME. */
 static int syntax_error(struct query *query, const char *sql, const char *name, unsigned line,
                         struct error *error)
 {
@@ -154,7 +154,7 @@ static int syntax_error(struct query *query, const char *sql, const char *name, 
     return r;
 }
 
-/* Whether the tables of events, which are not known yet, may make the statement one that is understood. */
+/* True if the statement may become valid when the tables of events are known. */
 static bool may_be_event_table(const struct query *query, int code)
 {
     return code == SQLITE_ERROR && !query->events &&

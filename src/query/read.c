@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings of the whole trace: for the tables of events and what describes them, and for spans and states. */
+/* Reads the whole trace: to find the tables of events and what describes them, and to make spans and states. */
 #include <errno.h>
 #include <string.h>
 
 #include "query/internal.h"
 
-/* Gives all items of TRACE to SINK, and finishes it. *RET_FAILED: what ended the reading before the end. */
+/* Puts all items of TRACE to SINK, and finishes it. *RET_FAILED: the error that ended the reading early. */
 static int read_all(struct query *query, struct trace *trace, struct sink *sink,
                     struct error *failed)
 {
@@ -45,7 +45,7 @@ static int read_all(struct query *query, struct trace *trace, struct sink *sink,
 
 /* ---- The survey ---- */
 
-/* Keeps a row of a fixed table. */
+/* Stores a row of a fixed table. */
 static int keep_row(void *arg, enum fixed_table number, const struct value *cells)
 {
     struct query *query = arg;
@@ -147,7 +147,7 @@ static int text_code(struct intervals *intervals, const struct value *cell, int3
     return 0;
 }
 
-/* Numbers of errors and threads are below 2^31, or saturated. */
+/* Errors and thread numbers are below 2^31, or saturated. */
 static int32_t number_code(const struct value *cell)
 {
     return cell->present ? (int32_t)MAX(MIN(cell->i, (int64_t)INT32_MAX), (int64_t)INT32_MIN + 1)

@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "event/class_map.h"
 
-/* Sources put in order may lend items late (timeline/reorder.h). */
+/* Sources that are put in order may lend items late (timeline/reorder.h). */
 #define AFTER_ENOUGH (4 * SOURCE_DISORDER_MAX)
 
 enum class_state { CLASS_UNSEEN, CLASS_OTHER, CLASS_WANTED };
@@ -109,7 +109,8 @@ static inline bool is_in(const struct scan_set *set, int64_t v)
     return false;
 }
 
-/* The time limits in ticks, once the clock is known. A tick more than exact on either side: SQLite compares. */
+/* Sets the time limits in ticks when the clock is known. They are one tick wider than exact, because SQLite compares
+ * again. */
 static void start_times(struct scan *scan, const struct item *item)
 {
     const struct clock *clock = &item->origin->clock;
@@ -128,7 +129,7 @@ static void start_times(struct scan *scan, const struct item *item)
     }
 }
 
-/* The next items. 0: there are none. */
+/* Reads the next items. 0 at the end. */
 static int read_run(struct scan *scan)
 {
     struct query *query = scan->query;
@@ -152,7 +153,7 @@ static int read_run(struct scan *scan)
     return 0;
 }
 
-/* Whether the event at `at` may be one that is asked for; the class is set then. -ENOMEM. */
+/* True if the current event may be requested; then its class is set. -ENOMEM. */
 static inline int test(struct scan *scan, const struct item *item)
 {
     const struct scan_filter *filter = &scan->filter;

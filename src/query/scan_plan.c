@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which conditions of a query a scan of events takes over from SQLite, and what they mean to it. */
+/* Decides which conditions of a query a scan of events takes over from SQLite, and applies them. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "query/scan_table.h"
 
-/* The letter of COLUMN, if a scan can look at it; 0: it cannot. */
+/* The letter of COLUMN if a scan can check it, otherwise 0. */
 static char column_letter(const struct scan_table *table, int column)
 {
     static const char common[] = {
@@ -40,7 +40,7 @@ static char operation_letter(char column, unsigned char op)
     }
 }
 
-/* Constraint number I as an operation, which is 0 if it is left to SQLite, and a letter. */
+/* Returns constraint number I as an operation, or 0 if SQLite must check it; and the letter of its column. */
 static char look_at_constraint(const struct scan_table *table, sqlite3_index_info *info, int i,
                                char *ret_column)
 {
@@ -129,7 +129,7 @@ static void set_number(struct scan_set *set, sqlite3_value *value, bool *exact)
     set->n++;
 }
 
-/* Narrows SET, which nothing else has, to VALUE, or to the values of a list. */
+/* Narrows SET, which must be unrestricted, to VALUE, or to the values of a list. */
 static void narrow_set(struct scan_set *set, char op, sqlite3_value *value)
 {
     sqlite3_value *each = NULL;

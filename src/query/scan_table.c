@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of events, each LAYER_NAME and its variants, and those of all events: `event`, also called `events`, and
- * `events_json`. */
+/* The tables of events: each LAYER_NAME with its variants, and the tables of all events, `event` (also called `events`)
+ * and `events_json`. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "query/scan_table.h"
 #include "tables/sqlite_cell.h"
 
-/* A table that is read this often in one query gets a copy (query/copies.h). */
+/* A table that is read so often in one query gets a copy (query/copies.h). */
 #define STARTS_ENOUGH 8
 
 /* SQLite's limit of columns. */
@@ -24,9 +24,9 @@ struct scan_cursor {
     struct scan scan;
     struct row_buffer buffer;
     unsigned n_starts;
-    /* Once rows are from a copy. */
+    /* Used when rows come from a copy. */
     const struct copy *copy;
-    sqlite3_stmt *statement; /* NULL: they are not */
+    sqlite3_stmt *statement; /* NULL if they do not */
     bool has_row;
 };
 
@@ -40,7 +40,7 @@ static int find_column(const struct scan_table *table, const char *name)
     return -1;
 }
 
-/* Adds the columns of VARIANT that the table has not yet, and notes where all are. */
+/* Adds the columns of VARIANT that the table lacks, and notes where all its columns are. */
 static int add_variant(struct scan_table *table, const struct event_table *variant)
 {
     const struct trace_table *of = &variant->table;
@@ -62,7 +62,7 @@ static int add_variant(struct scan_table *table, const struct event_table *varia
     return SQLITE_OK;
 }
 
-/* Once all columns are known. A column whose variants differ in type has values of each. */
+/* Call when all columns are known. If variants of a column have different types, the column has values of each. */
 static int place_columns(struct scan_table *table)
 {
     for (unsigned v = 0; v < table->n_variants; v++) {
@@ -209,7 +209,7 @@ static int fill_copy(struct scan_cursor *cursor, uint64_t used, sqlite3_stmt *in
     return r;
 }
 
-/* Writes what the texts among the arguments select, which the rows of a copy are selected by. */
+/* Puts the conditions on texts among the arguments, by which the rows of a copy are selected. */
 static void put_constants(struct text *text, const char *plan, int argc, sqlite3_value **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -234,7 +234,7 @@ static void put_constants(struct text *text, const char *plan, int argc, sqlite3
     text_put(text, "", 1);
 }
 
-/* The copy that the rows are in; makes it if there is none. The filter has the texts alone. */
+/* Gets the copy with the rows; makes it if necessary. The filter has only the conditions on texts. */
 static int get_copy(struct scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
                     const struct copy **ret_copy)
 {
@@ -272,7 +272,7 @@ static int get_copy(struct scan_cursor *cursor, const char *plan, int argc, sqli
     return r;
 }
 
-/* The arguments that rows of a copy are looked up by. */
+/* Makes terms of the arguments by which rows of a copy are looked up. */
 static unsigned make_terms(const char *plan, int argc, struct copy_term *terms, int *arguments)
 {
     unsigned n = 0;
@@ -369,7 +369,7 @@ static int scan_eof(sqlite3_vtab_cursor *base)
     return cursor->statement ? !cursor->has_row : !cursor->scan.item;
 }
 
-/* The name of the event's thread, as it is known at the end of the trace: as in the table `thread`. */
+/* The name of the event's thread as known at the end of the trace, like in the table `thread`. */
 static int comm_cell(struct scan_cursor *cursor, struct value *ret_cell)
 {
     struct query *query = cursor->table->query;
@@ -406,7 +406,7 @@ static int fields_cell(struct scan_cursor *cursor, struct value *ret_cell)
     return 0;
 }
 
-/* The cell of the event that the scan is at; what it points to lives until the next one. */
+/* Reads a cell of the scan's current event. What it points to lives until the next event. */
 static int read_cell(struct scan_cursor *cursor, unsigned column, enum column_type *ret_type,
                      struct value *ret_cell)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables that describe the trace: sources and their clocks, threads, CPUs, classes with their fields, facts and
- * problems. */
+/* Makes the tables that describe the trace: sources and their clocks, threads, CPUs, classes with their fields, facts
+ * and problems. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -103,7 +103,7 @@ static int compare_keys(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The names as they are known at the end, by source and number. */
+/* Puts the threads' names as known at the end, by source and number. */
 static int put_threads(struct tables_sink *sink)
 {
     _cleanup_free_ uint64_t *keys = malloc((sink->threads.used + 1) * sizeof *keys);

@@ -16,7 +16,7 @@ void row_buffer_done(struct row_buffer *buffer)
     text_done(&buffer->text);
 }
 
-/* A cell of text that BUFFER has from START on. It may move while more is put: cells keep the offset until
+/* Makes a cell of the text in BUFFER from START on. The text may move while more is put, so cells have offsets until
  * finish_cells(). */
 static struct value made_cell(const struct row_buffer *buffer, size_t start)
 {
@@ -71,7 +71,7 @@ static inline struct value common_cell(const struct event_row *row, enum event_c
     return cell_null();
 }
 
-/* The cell of FIELD, whose value is VALUE: an array of numbers is a list of JSON. */
+/* Makes the cell of FIELD with VALUE. An array of numbers is a JSON list. */
 static inline struct value field_cell(const struct field *field, struct value value,
                                       struct row_buffer *buffer)
 {
@@ -161,7 +161,7 @@ int event_row_cells(const struct event_row *row, struct row_buffer *buffer, stru
     return 0;
 }
 
-/* A cell of `event`, as long as nothing else is put to BUFFER. */
+/* Makes a cell of `event`, valid until something else is put to BUFFER. */
 static struct value all_event(const struct event_row *row, unsigned column,
                               struct row_buffer *buffer)
 {

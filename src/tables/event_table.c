@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "event/program.h"
 
-/* Longer names of fields are cut: an SQL statement may have a million bytes. */
+/* Longer names of fields are cut, because an SQL statement may have a million bytes. */
 #define NAME_MAX_LEN 255
 
 int event_tables_init(struct event_tables *tables)
@@ -42,7 +42,7 @@ static bool is_wide(const struct field *field)
            !field->bits;
 }
 
-/* Whether events of both read the same in the columns of one table; how wide their integers are stored does not
+/* True if events of both classes read the same in the columns of one table. The stored width of integers does not
  * matter. */
 static bool same_columns(const struct event_class *a, const struct event_class *b)
 {
@@ -91,7 +91,7 @@ int trace_table_column(const struct trace_table *table, const char *name)
     return -1;
 }
 
-/* Appends to TABLE, whose columns are COLUMNS, a column with the name that is made of WANTED and SUFFIX. */
+/* Appends a column to TABLE, whose columns are COLUMNS. Its name is made of WANTED and SUFFIX. */
 static struct trace_column *add_column(struct event_tables *tables, struct trace_table *table,
                                        struct trace_column *columns, const char *wanted,
                                        const char *suffix)
@@ -123,7 +123,7 @@ static enum column_type type_of(const struct field *field)
     }
 }
 
-/* Fills the columns of TABLE from its class. -ENOMEM. */
+/* Makes the columns of TABLE from its class. -ENOMEM. */
 static int make_columns(struct event_tables *tables, struct event_table *table)
 {
     const struct event_class *class = table->class;

@@ -127,7 +127,7 @@ static const struct trace_column source[] = {
     TEXT_OR_NULL("host"),
 };
 
-/* How the clock of a source relates to its host's: a row for each point of its map, or one without a point. */
+/* How a source's clock relates to its host's: a row for each point of its map, or one row without a point. */
 static const struct trace_column clock_of_source[] = {
     SOURCE,
     TEXT_OR_NULL("clock"),

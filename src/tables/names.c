@@ -8,7 +8,7 @@
 #include "base/macro.h"
 #include "event/class_map.h"
 
-/* Marks a name that is reserved although no class has it. */
+/* Marks a reserved name, which no class has. */
 static const struct event_class reserved;
 
 int class_names_reserve(struct class_names *names, const char *name)
@@ -40,7 +40,7 @@ static void put_identifier(char *to, const char *name)
     *to = '\0';
 }
 
-/* What NAME is known by among those taken; KEY has room for as much. */
+/* Makes the key of NAME among the taken names. KEY has enough room. */
 static void fold(const struct class_names *names, char *key, const char *name)
 {
     size_t i = 0;
@@ -50,7 +50,7 @@ static void fold(const struct class_names *names, char *key, const char *name)
     key[i] = '\0';
 }
 
-/* CLASS NULL: a name for something else, made of WANTED. */
+/* CLASS NULL: makes a name for something else from WANTED. */
 static _cold_ const char *make(struct class_names *names, const char *wanted,
                                const struct event_class *class, bool *ret_new)
 {

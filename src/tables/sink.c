@@ -49,7 +49,7 @@ static _cold_ struct tables_class *add_class(struct tables_sink *sink,
     return c;
 }
 
-/* Remembers that there is such a thread. */
+/* Remembers a thread. */
 static int note_thread(struct tables_sink *sink, unsigned source, const struct item *item)
 {
     uint64_t key = (uint64_t)source << 32 | (uint32_t)item->pid;

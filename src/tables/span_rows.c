@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of `span`. The keys of a span are those of the event that begins it, so their text is made then, and kept in a
- * slot until the span ends. An exit, whose rule has no keys, has its reason as the key. */
+/* Makes the rows of `span`. A span has the keys of the event that begins it, so their text is made then, and kept in a
+ * slot until the span ends. An exit has its reason as the key, because its rule has no keys. */
 #include <errno.h>
 
 #include "base/macro.h"
@@ -170,7 +170,7 @@ static int complete_span(void *arg, const struct span *span, const struct item *
     return put_span(arg, span, SPAN_COMPLETE);
 }
 
-/* A failure stays in the sink's error. */
+/* An error is kept as the sink's error. */
 static void incomplete_span(void *arg, const struct span *span, enum span_fate fate)
 {
     struct tables_sink *sink = arg;

@@ -7,14 +7,14 @@
 
 #include "base/macro.h"
 
-/* A view has 2000 columns at most; the tables have what does not fit. */
+/* A view has at most 2000 columns; the tables have the rest. */
 #define VIEW_COLUMNS_MAX 1900
 /* In older versions, an SQL function has at most 127 arguments. */
 #define JSON_FIELDS_MAX 60
-/* JSON has the names of fields; those that are longer are in it as their columns are called. */
+/* JSON uses the names of fields; longer names are replaced by the columns' names. */
 #define NAME_MAX_LEN 255
 
-/* What `CREATE TABLE` says after the columns. */
+/* The end of `CREATE TABLE` after the columns. */
 static const struct {
     const char *keys, *options;
 } constraints[FIXED_TABLES] = {
@@ -136,8 +136,8 @@ void sql_put_view_start(struct text *sql, const char *name)
     text_put_literal(sql, " AS ");
 }
 
-/* A field in JSON, as `strata report --format json` writes it where SQLite can: raw memory is one run of
- * hexadecimal digits. */
+/* Puts a field as JSON, like `strata report --format json` if SQLite can. Raw memory is a string of hexadecimal
+ * digits. */
 static void put_json_value(struct text *sql, const struct field *field, const char *column,
                            bool wide)
 {
@@ -179,7 +179,7 @@ static void put_json_value(struct text *sql, const struct field *field, const ch
     }
 }
 
-/* An expression. More fields than one object can have become several objects, joined. */
+/* Puts an expression. If there are too many fields for one object, several objects are joined. */
 static void put_json(struct text *sql, const struct event_table *table)
 {
     const struct event_class *class = table->class;

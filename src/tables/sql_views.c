@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Views over several tables: of the variants of an event, and of all events. */
+/* Makes views over several tables: of an event's variants, and of all events. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/macro.h"
 #include "tables/sql.h"
 
-/* Of a compound SELECT, where SQLite's limit is 500; and bytes of a statement, where it is a million. */
+/* Limits of the selects in a compound SELECT (SQLite permits 500), and of a statement's bytes (SQLite permits a
+ * million). */
 #define SELECTS_MAX 400
 #define SQL_ENOUGH 400000
 
@@ -36,7 +37,7 @@ static int execute(const struct views *views, struct text *sql)
     return r;
 }
 
-/* The selects of as many tables from *TABLE on as one statement has, which goes after them. */
+/* Puts the selects of as many tables from *TABLE on as fit into a statement, and advances *TABLE. */
 static void put_selects(struct text *sql, const struct event_table **table,
                         const struct selection *selection)
 {
@@ -50,7 +51,7 @@ static void put_selects(struct text *sql, const struct event_table **table,
     }
 }
 
-/* A view over what needs more than one compound SELECT. */
+/* Makes a view over a part, if more than one compound SELECT is needed. */
 static int make_part(const struct views *views, const struct event_table **table,
                      const struct selection *selection, const char *name, struct text *from)
 {
@@ -69,7 +70,7 @@ static int make_part(const struct views *views, const struct event_table **table
     return execute(views, &sql);
 }
 
-/* Puts the selects of all tables from TABLE on, of what shall be called NAME. */
+/* Puts the selects of all tables from TABLE on, for the view NAME. */
 static int put_all(const struct views *views, const struct event_table *table,
                    const struct selection *selection, const char *name, struct text *from)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of `state`. */
+/* Makes the rows of `state`. */
 #include "tables/internal.h"
 
 static const char *const kinds[] = {

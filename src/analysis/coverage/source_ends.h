@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Tracks until when each source of a trace has data. So long an open span is known to have lasted: its end may be among
+/* Tracks until when each source of a trace has data. An open span is known to have lasted so long. Its end may be among
  * events that its source has not handed over, however much later other sources end. A source has data until its last
  * event. If everything was recorded (origin->known_until), it has data until the last event of any source before that
  * time, because what hangs may be silent.
