@@ -43,7 +43,7 @@ struct merge_config {
     void *progress_arg;
 };
 
-/* A source's counter shows the domain's time * multiplier / divisor + offset. */
+/* A source's counter shows the domain's counter * multiplier / divisor + offset. */
 struct merge_counter {
     int64_t offset;
     uint64_t multiplier, divisor;

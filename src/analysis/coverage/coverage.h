@@ -106,9 +106,9 @@ int coverage_covered_events(const struct coverage *coverage, const struct origin
 double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
 /* The same for a pair: the share of the end that lost more. */
 double coverage_lost_share_pair(const struct coverage *coverage, const struct coverage_pair *pair);
-/* True if most of the time of a CPU of ORIGIN, or of all CPUs, is lost, or is within losses between which there are
- * other events. Then it is unknown how often something occurs there, because other CPUs need not be like it. For a
- * pair: if either end lacks a CPU; for a pair with a CPU, only this CPU counts. */
+/* True if most of the time of a CPU of ORIGIN, or of all CPUs, is lost, or is within losses that contain other events.
+ * Then it is unknown how often something occurs there, because other CPUs need not be like it. For a pair: if either
+ * end lacks a CPU; for a pair with a CPU, only this CPU counts. */
 bool coverage_lacks_cpu(const struct coverage *coverage, const struct origin *origin);
 bool coverage_lacks_cpu_pair(const struct coverage *coverage, const struct coverage_pair *pair);
 /* True if a source has only selected threads (origin->threads_only), and if the kernel chose them
