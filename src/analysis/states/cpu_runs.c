@@ -135,7 +135,7 @@ void cpu_runs_done(struct cpu_runs *runs)
     *runs = (struct cpu_runs){0};
 }
 
-/* The first run from number LOW on, and before HIGH, that does not begin before TIME; HIGH: all do. */
+/* Returns the first run from number LOW to before HIGH that does not begin before TIME, or HIGH. */
 static uint64_t first_from(const struct cpu_log *log, uint64_t low, uint64_t high, int64_t time)
 {
     while (low < high) {
@@ -149,8 +149,8 @@ static uint64_t first_from(const struct cpu_log *log, uint64_t low, uint64_t hig
     return low;
 }
 
-/* Moves the cursor of LOG to the first run that does not begin before END. Times are looked for near the last one, and may be
- * thousands of runs before the newest (states.h, T3). */
+/* Moves the cursor of LOG to the first run that does not begin before END. Lookups are near each other, and may be
+ * thousands of runs before the newest run (states.h, T3). */
 static uint64_t seek(struct cpu_log *log, int64_t end)
 {
     uint64_t from = MIN(MAX(log->cursor, log->first), log->n), step = 1;
@@ -170,7 +170,7 @@ static uint64_t seek(struct cpu_log *log, int64_t end)
                first_from(log, from - log->first > step ? from - step : log->first, from, end);
 }
 
-/* The first run, before number UNTIL, that ends after BEGIN; UNTIL: none does. Most waits are short. */
+/* Returns the first run before number UNTIL that ends after BEGIN, or UNTIL. Most waits are short. */
 static uint64_t find_first(const struct cpu_log *log, uint64_t until, int64_t begin)
 {
     uint64_t low = log->first, high = until;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What CPUs ran lately: who ran while something waited for one.
+/* Keeps what CPUs ran lately, to find who ran while something waited for a CPU.
  *
- * The last `max` runs of each CPU are kept, or those that the user does not drop; what is older is unknown. Times are ticks of the
- * trace's clock. Not thread-safe. */
+ * Keeps the last `max` runs of each CPU, or the runs that the caller does not drop. Earlier runs are unknown. Times are
+ * ticks of the trace's clock. Not thread-safe. */
 
 #include "analysis/states/states.h"
 #include "base/map.h"
@@ -18,43 +18,44 @@ enum {
 
 struct cpu_run {
     int64_t begin, end;
-    int64_t ran; /* by all runs before it */
-    int64_t own; /* the user's, as `is_own` is */
+    int64_t ran; /* total time of all earlier runs */
+    int64_t own; /* the caller's, like `is_own` */
     int32_t by;
     bool is_own;
 };
 
-/* Runs of a CPU do not overlap and are in the order of time. */
+/* The runs of a CPU do not overlap, and are in the order of time. */
 struct cpu_log {
     const struct origin *origin;
     int32_t cpu;
-    uint64_t first, n; /* numbers FIRST to before N are kept; number I is at I % ROOM */
+    /* Runs from number `first` to before `n` are kept; number I is at I % `room`. */
+    uint64_t first, n;
     struct cpu_run *runs;
     unsigned room;   /* a power of two, or 0 */
-    uint64_t cursor; /* the first run that begins after the last time that was looked for */
+    uint64_t cursor; /* the first run that begins after the last lookup's time */
     int64_t ran;
-    uint64_t judged; /* the user's: of runs below, `own` and `is_own` are known */
-    int64_t own;     /* the user's */
+    uint64_t judged; /* the caller's: of earlier runs, `own` and `is_own` are known */
+    int64_t own;     /* the caller's */
 };
 
 #define CPU_RUNS_RECENT 16
 struct cpu_runs {
-    unsigned max;    /* of a CPU: a power of two; 0: any number */
-    unsigned n;      /* of all CPUs */
+    unsigned max;    /* runs of a CPU: a power of two; 0: unlimited */
+    unsigned n;      /* runs of all CPUs */
     struct map cpus; /* by origin and CPU */
     struct {
         uint64_t key;
-        struct cpu_log *log; /* NULL: none */
+        struct cpu_log *log; /* NULL if empty */
     } recent[CPU_RUNS_RECENT];
 };
 
-/* INTERVAL is of a CPU. Nothing if it does not say what ran. 0, -ENOMEM. */
+/* Adds INTERVAL of a CPU. Does nothing if it does not say what ran. 0, -ENOMEM. */
 int cpu_runs_put(struct cpu_runs *runs, const struct state_interval *interval);
-/* NULL: there is nothing of this CPU; or it is not known which it is (below 0). */
+/* Returns the log of CPU. NULL if it has no runs, or if CPU is negative, which is unknown. */
 struct cpu_log *cpu_runs_find(struct cpu_runs *runs, const struct origin *origin, int32_t cpu);
-/* Forgets what ended until TIME. */
+/* Forgets runs that ended until UNTIL. */
 void cpu_runs_drop(struct cpu_runs *runs, int64_t until);
-/* When the oldest of the runs ended; INT64_MAX: there is none. */
+/* The end of the oldest run, or INT64_MAX. */
 int64_t cpu_runs_oldest(const struct cpu_runs *runs);
 void cpu_runs_done(struct cpu_runs *runs);
 
@@ -63,22 +64,22 @@ static inline struct cpu_run *cpu_log_at(const struct cpu_log *log, uint64_t num
     return &log->runs[number & (log->room - 1)];
 }
 
-/* The runs from BEGIN to END are those from number *RET_FIRST to before *RET_UNTIL. */
+/* Finds the runs from BEGIN to END: from number *RET_FIRST to before *RET_UNTIL. */
 void cpu_log_range(struct cpu_log *log, int64_t begin, int64_t end, uint64_t *ret_first,
                    uint64_t *ret_until);
-/* Calls PUT for what ran from BEGIN to END, the latest first, and for RUN_UNKNOWN if that is not all; LOG may be NULL. 0, or what is
- * below 0 of PUT. */
+/* Calls PUT for each run from BEGIN to END, the latest first, and for RUN_UNKNOWN with the rest of the time. LOG may be
+ * NULL. 0, or a negative result of PUT. */
 int cpu_log_foreach(struct cpu_log *log, int64_t begin, int64_t end,
                     int (*put)(void *arg, int32_t by, int64_t ticks), void *arg);
 
 /* A part of a wait, for one CPU. */
 struct cpu_wait {
     int64_t begin, end;
-    int32_t cpu; /* below 0: not known */
+    int32_t cpu; /* negative: unknown */
 };
 
-/* What is waited for from BEGIN to END, in a state that has MOVED_FROM, MOVED_AT and CPU (struct state_interval). Returns how many
- * parts there are. */
+/* Finds for which CPU a wait from BEGIN to END waited, in a state with MOVED_FROM, MOVED_AT and CPU (struct
+ * state_interval). Returns the number of parts. */
 static inline unsigned cpu_waits(int64_t begin, int64_t end, int32_t moved_from, int64_t moved_at,
                                  int32_t cpu, struct cpu_wait ret[2])
 {
