@@ -526,8 +526,9 @@ static int add_notes(const struct exits *exits, struct result *result)
         r = result_add_note(result, "which vCPU leaves its guest is known from events of class "
                                     "sched; record them, too");
     if (r == 0 && exits->is_unnamed)
-        r = result_add_note(result, "reasons are numbers, as the CPU vendor is not known; state it "
-                                    "with --cpu-vendor=amd or --cpu-vendor=intel");
+        r = result_add_note(result,
+                            "reasons are numbers because the CPU vendor is unknown; state it "
+                            "with --cpu-vendor=amd or --cpu-vendor=intel");
     /* A KVM without hardware virtualization (kvm_pvm) has the event, and never traces it. */
     if (r == 0 && exits->vmm_sources.used > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
         r = result_add_note(

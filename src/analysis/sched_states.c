@@ -178,9 +178,9 @@ static int hide_shares(const struct sched *sched, struct result *result)
         result_set_unknown(result->rows[i], (unsigned)share);
     return result->n_rows == 0
                ? 0
-               : result_add_note(result, "states count with their whole length, also where it is "
-                                         "not within --from and --until; for the shares of that "
-                                         "time: strata sched without --states");
+               : result_add_note(result, "each state counts with its whole length, even outside of "
+                                         "--from and --until; for shares of that time use strata "
+                                         "sched without --states");
 }
 
 int sched_states_add_rows(struct sched *sched, struct result *result)

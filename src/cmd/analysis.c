@@ -254,7 +254,7 @@ static int report_left_out(const struct analysis_options *options, const struct 
     }
     if (text_len(&text) == 0)
         text_put_str(&text,
-                     analysis->left_out_of ? analysis->left_out_of : "of what --by asks for");
+                     analysis->left_out_of ? analysis->left_out_of : "of a kind that --by shows");
     if (text.error)
         return cli_no_memory();
     if (analysis->left_out > 0)

@@ -55,7 +55,7 @@ int export_check_clock(const struct trace *trace, unsigned traits)
 
     if (!trace_is_in_ticks(trace) || !(fails || traits & EXPORT_HIDES_RATE))
         return EXIT_SUCCESS;
-    cli_error("%s: times are ticks of a clock whose rate is not known, %s%s", trace->inputs[0].path,
+    cli_error("%s: times are ticks of a clock whose rate is unknown, %s%s", trace->inputs[0].path,
               fails ? "which the format cannot say" : "which other tools take for nanoseconds",
               counts_cycles(trace) ? "; give --cpu-hz=HZ"
               : fails              ? "; --to sqlite, csv and ctf keep ticks"
@@ -69,7 +69,7 @@ int export_find_host(const struct trace *trace, const char *given, char ret_host
 
     if (trace_is_in_ticks(trace)) {
         cli_error(
-            "%s: times are ticks of a clock whose rate is not known, which cannot be compared with "
+            "%s: times are ticks of a clock whose rate is unknown, which cannot be compared with "
             "other hosts' times; %s",
             trace->inputs[0].path,
             counts_cycles(trace) ? "give --cpu-hz=HZ" : "--to sqlite, csv and ctf keep ticks");

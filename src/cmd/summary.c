@@ -64,7 +64,7 @@ const struct command summary_command = {
     .operands = "PATH...",
     .about = "Prints an overview of a trace: what stands out, with the commands that show the\n"
              "details; what was recorded, with losses and clock errors; where the time of\n"
-             "CPUs, vCPUs and tasks went; VM exits, requests to disks, interrupts and\n"
+             "CPUs, vCPUs and tasks went; VM exits, disk requests, interrupts and\n"
              "latencies; and the analyses that lack events, with how to record them.",
 
     .groups = groups,

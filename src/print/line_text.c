@@ -334,7 +334,7 @@ static void put_loss(struct line_text *line, const struct item *item)
         text_put_u64(out, item->lost);
         text_put_str(out, item->lost == 1 ? " event" : " events");
     } else {
-        text_put_literal(out, "events, how many is not known");
+        text_put_literal(out, "events, how many is unknown");
     }
     if (item->since != TIME_UNKNOWN) {
         text_put_literal(out, ", since ");

@@ -159,7 +159,7 @@ static PyGetSetDef event_getset[] = {
     {"fields", event_fields, NULL, "The names of its fields.", NULL},
     {"values", event_values, NULL, "The values of its fields, in their order.", NULL},
     {"time", event_time, NULL,
-     "Nanoseconds of the trace's timeline; ticks where the rate of the clock is not known; None\n"
+     "Nanoseconds of the trace's timeline; ticks where the rate of the clock is unknown; None\n"
      "where the time is not known.",
      NULL},
     {"time_error", event_time_error, NULL,

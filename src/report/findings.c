@@ -67,7 +67,7 @@ static void find_wrong_clocks(struct finder *finder, const struct trace_clocks *
         if (clocks->rows[i].violations == 0)
             continue;
         text_printf(&finder->text,
-                    "the clock of %s is wrong, by how much is not known: ", clocks->rows[i].source);
+                    "the clock of %s is wrong by an unknown amount: ", clocks->rows[i].source);
         trace_clock_put_violations(&clocks->rows[i], &finder->text);
         finder->is_of_trace = true;
         finder_add(finder, NULL, NULL, NULL, 2.8, "info");
@@ -504,8 +504,8 @@ static void put_exit(const struct result *result, const struct result_row *row, 
         text_printf(text, "; in %.0f%% of it the vCPU waits for a CPU", wait / sum * 100);
     if (is_unnamed(finding_key(result, row, "reason")))
         text_put_literal(
-            text, "; the CPU vendor is not known (--cpu-vendor): whether the guest was idle is "
-                  "not known");
+            text, "; the CPU vendor is unknown (--cpu-vendor), so it is unknown if the guest "
+                  "was idle");
 }
 
 /* Finds the two reasons that cost most, without the time in which an idle guest sleeps. */

@@ -284,7 +284,7 @@ static void set_clock(const struct clock *clock, struct table *table)
     cell = table_cell(table, INFO_CLOCK_TEXT);
     text_put_str(cell, clock->name);
     if (clock->hz == 0)
-        text_put_literal(cell, ", its rate is not known");
+        text_put_literal(cell, ", its rate is unknown");
     else
         text_printf(cell, ", %" PRIu64 " ticks a second", clock->hz);
 }

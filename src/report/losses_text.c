@@ -41,12 +41,12 @@ static void put_recorded(const struct losses *losses, struct text *text)
 static void put_unplaced(const struct losses *losses, struct text *text)
 {
     if (losses->unplaced || losses->elsewhere)
-        text_printf(text, "%" PRIu64 " event%s lost by the recorder's count%s; when is not known",
+        text_printf(text, "%" PRIu64 " event%s lost by the recorder's count%s; when is unknown",
                     losses->unplaced + losses->elsewhere,
                     losses->unplaced + losses->elsewhere == 1 ? " was" : "s were",
                     losses->elsewhere ? " of the whole trace" : "");
     else if (losses->n_recorders)
-        text_put_literal(text, "events may be missing; how many is not known");
+        text_put_literal(text, "events may be missing; how many is unknown");
     if (losses->n_recorders && (losses->unplaced || losses->elsewhere))
         text_put_literal(text, "; more are not counted");
 }
@@ -62,7 +62,7 @@ void losses_put(const struct losses *losses, struct text *text)
     if (counted == 0) {
         text_put_literal(text, "events were lost");
         put_places(text, losses->uncounted);
-        text_put_literal(text, ", how many is not known");
+        text_put_literal(text, ", how many is unknown");
     } else {
         text_put_u64(text, losses->events - losses->unplaced);
         text_put_str(text, losses->events - losses->unplaced == 1 ? " event was lost"

@@ -116,7 +116,7 @@ static int put_head(const struct summary_page *page, struct text *out)
         if (clock_is_order(clock))
             text_put_literal(out, CLOCK_ORDER_TEXT);
         else if (clock->hz == 0)
-            text_put_literal(out, ", in ticks: the clock's rate is not known");
+            text_put_literal(out, ", in ticks: the clock's rate is unknown");
         text_put_literal(out, "</p>\n");
     }
     (void)snapshot_reasons_put(page->trace, &lines);

@@ -35,7 +35,7 @@ static void put_time(const struct trace *trace, const struct manifest_moment *mo
 static void put_reason(const struct trace *trace, const struct manifest_snapshot *snapshot,
                        struct text *text)
 {
-    const char *reason = snapshot->reason ? snapshot->reason : "not known";
+    const char *reason = snapshot->reason ? snapshot->reason : "unknown";
 
     if (snapshot->trigger)
         text_printf_safe(text, "saved by the trigger '%s'", snapshot->trigger);

@@ -189,7 +189,7 @@ static void put_loss(struct exchange *x, const struct item *item)
     json_write_key(w, "lost");
     if (item->lost == LOST_UNKNOWN) {
         json_write_raw(w, "null", 4);
-        text_put_literal(&text, "events, how many is not known");
+        text_put_literal(&text, "events, how many is unknown");
     } else {
         json_write_u64(w, item->lost);
         text_put_u64(&text, item->lost);

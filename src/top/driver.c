@@ -182,7 +182,7 @@ static int read_finished(struct top_driver *driver, struct error *error)
         return r;
     if (clock.hz == 0)
         return error_set(error, -EINVAL, driver->path,
-                         "the rate of its clock is not known; use 'strata stat'");
+                         "the rate of its clock is unknown; use 'strata stat'");
     period = MAX(clock_from_ns(&clock, driver->period_ns), 1);
     r = read_last(driver, last, first > INT64_MIN ? first - 1 : first, period, error);
     return r < 0 ? r : 1;

@@ -271,7 +271,7 @@ static void put_snapshot(const struct facts *facts, const struct manifest_snapsh
     struct text text = TEXT_IN_MEMORY;
     char number[64];
 
-    text_put_str(&text, snapshot->reason ? snapshot->reason : "not known");
+    text_put_str(&text, snapshot->reason ? snapshot->reason : "unknown");
     if (snapshot->trigger)
         text_printf(&text, " '%s'", snapshot->trigger);
     if (snapshot->what)

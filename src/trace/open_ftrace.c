@@ -144,7 +144,7 @@ static int note_lacking(const struct open_ctx *ctx, const struct cpu_set *lackin
 
     return n == 0 ? 0
                   : trace_note(ctx->trace,
-                               "%s: CPU%s %s had more events than the file has: when is not known",
+                               "%s: CPU%s %s had more events than the file; when is unknown",
                                ctx->path, n == 1 ? "" : "s",
                                cpu_set_text(lacking, CPU_SET_MAX, text, sizeof text));
 }

@@ -77,12 +77,13 @@ static const struct metric_desc descs[FAMILIES] = {
                                   LABELS(interrupt_labels)},
     [FAMILY_UNPAIRED] = {.type = METRIC_COUNTER,
                          .name = "strata_unpaired",
-                         .help = "What is not counted, as its begin or its end is not known",
+                         .help =
+                             "Spans that are not counted, because their begin or end is unknown",
                          LABELS(unpaired_labels)},
     [FAMILY_UNKNOWN_SECONDS] = {.type = METRIC_COUNTER,
                                 .name = "strata_unknown_seconds",
                                 .unit = "seconds",
-                                .help = "Time that is not known because events were lost",
+                                .help = "Time that is unknown because events were lost",
                                 LABELS(layer_labels)},
     [FAMILY_ANALYZED_EVENTS] = {.type = METRIC_COUNTER,
                                 .name = "strata_analyzed_events",
@@ -419,7 +420,7 @@ int families_open(struct families *families, const struct trace *trace, int64_t 
     int r = 0;
 
     if (clock->hz == 0)
-        return error_set(error, -EINVAL, NULL, "the rate of the clock is not known");
+        return error_set(error, -EINVAL, NULL, "the rate of the clock is unknown");
     if (families->rebind && rebind_is_worn(families->rebind)) {
         r = families_finish(families);
         engines_done(families);

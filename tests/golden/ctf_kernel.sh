@@ -98,7 +98,7 @@ sed 's/lttng-modules/perf/' kernel/metadata >perf/metadata
 grep -q 'lost  *unknown: the file does not say' out || fail "info: $(cat out)"
 for verb in stat summary latency irq io exits 'sched --by cpu'; do
     "$strata" $verb perf >out 2>&1
-    grep -q 'events may be missing; how many is not known' out || fail "$verb: $(cat out)"
+    grep -q 'events may be missing; how many is unknown' out || fail "$verb: $(cat out)"
 done
 
 # What is exported of some threads says so; where perf wrote it, its events show it.

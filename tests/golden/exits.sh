@@ -16,7 +16,7 @@ for trace in xen-4.17-all xen-4.22-all; do
 done
 
 case="an unknown CPU vendor"
-note='^reasons are numbers, as the CPU vendor is not known; state it with --cpu-vendor=amd or --cpu-vendor=intel$'
+note='^reasons are numbers because the CPU vendor is unknown; state it with --cpu-vendor=amd or --cpu-vendor=intel$'
 python3 "$here/made_xen.py" made
 "$strata" exits made/neither.raw >rows 2>err || fail "$(cat err)"
 [ "$(grep -c "$note" rows)" -eq 1 ] || fail "$(cat rows)"

@@ -24,7 +24,7 @@ compare guest
 compare xen.raw -n 8000
 grep -q '"ticks"' again || fail "ticks become nanoseconds"
 "$strata" export --to ctf -o ticks xen.raw -n 10 2>err
-grep -q 'xen.raw: times are ticks of a clock whose rate is not known, which other tools take for nanoseconds; give --cpu-hz=HZ$' err || fail "$(cat err)"
+grep -q 'xen.raw: times are ticks of a clock whose rate is unknown, which other tools take for nanoseconds; give --cpu-hz=HZ$' err || fail "$(cat err)"
 compare xen.raw -e '*_to_*' -n 5000 --cpu-hz 2.4G
 cp boot.trace again.trace
 compare boot.trace again.trace -n 2000

@@ -27,7 +27,7 @@ for input in /dev/stdin -; do
     rm -r piped
 done
 
-# Times of a clock whose rate is not known cannot stand beside those of other hosts.
+# Times of a clock whose rate is unknown cannot stand beside those of other hosts.
 "$strata" export --to parquet --host-name a -o ticks xen.raw 2>err && fail "exported ticks as nanoseconds"
 grep -q 'xen.raw: times are ticks .*; give --cpu-hz=HZ$' err || fail "the message is: $(cat err)"
 [ ! -e ticks ] || fail "left a directory"

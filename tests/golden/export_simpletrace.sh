@@ -23,7 +23,7 @@ tar -xf "$DATA/ctf/lttng-ust.tar.xz"
 kernel_capture local guest
 # The file cannot say that times are ticks, as those of Xen are where no rate is given.
 "$strata" export --to simpletrace -o ticks.export xen 2>err && fail "ticks become nanoseconds"
-grep -q 'xen: times are ticks of a clock whose rate is not known, which the format cannot say; give --cpu-hz=HZ$' err || fail "$(cat err)"
+grep -q 'xen: times are ticks of a clock whose rate is unknown, which the format cannot say; give --cpu-hz=HZ$' err || fail "$(cat err)"
 [ ! -e ticks.export ] || fail "a file is left"
 for name in xen lttng-ust guest; do
     hz=

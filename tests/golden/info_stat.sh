@@ -60,7 +60,7 @@ END
 # Several traces, of whatever clocks: one after the other.
 "$strata" info guest xen.raw >actual
 grep -A1 '^xen.raw$' actual | grep -q 'format  *xentrace'
-grep -q 'clock  *tsc, its rate is not known' actual
+grep -q 'clock  *tsc, its rate is unknown' actual
 "$strata" info --cpu-hz 2.4G xen.raw | grep -q 'clock  *tsc, 2400000000 ticks a second'
 "$strata" info -fjson guest xen.raw | wc -l | grep -qx 2
 

@@ -244,7 +244,7 @@ jq '(.sources[] | select(.name == "guest")) |= . + {came: {realtime_ns: 17952463
 printf '%s\n' '[0,null,1000.001]' '[1,null,1000.001]' | cmp - told
 "$strata" report came --source guest -f json 2>err | jq -c 'select(has("lost")) | [.cpu, .lost, has("since")]' | head -n 2 | sort >told
 printf '%s\n' '[0,null,false]' '[1,null,false]' | cmp - told
-grep -qx 'strata: events were lost in 2 places, how many is not known; 165892 in all by the recorder'\''s count' err ||
+grep -qx 'strata: events were lost in 2 places, how many is unknown; 165892 in all by the recorder'\''s count' err ||
     { cat err >&2; exit 1; }
 "$strata" info came --source guest >told 2>err
 for fact in 'came by migration  *2026-11-21 07:31:42.879 UTC' 'complete  *no; an unknown number of events was lost' \

@@ -182,7 +182,7 @@ done
 grep -q '^strata: packed.bad: offset [0-9]*: compressed records are damaged; --keep-going continues after it$' err || fail "$(cat err)"
 is "$(tr '\n' ' ' <losses)" '[0,null,"unreadable"] [1,null,"unreadable"] '
 cmp losses losses-k || fail "other losses than with -k: $(cat losses-k)"
-grep -q '^strata: events were lost in 2 places, how many is not known' err || fail "$(cat err)"
+grep -q '^strata: events were lost in 2 places, how many is unknown' err || fail "$(cat err)"
 
 # A machine of three CPUs, of which perf recorded two: what the third did, and threads that may have run there, is unknown.
 case="some CPUs alone"
@@ -270,7 +270,7 @@ grep -q 'except for the threads that perf recorded or printed, which are not eno
 told() {
     "$strata" latency -f json "$1" 2>/dev/null | jq -e '.covered_ns == 0 and .lost.incomplete and (.notes | any(startswith("only certain threads were recorded")))' >told || fail "$1: $(cat told)"
     "$strata" stat --strict "$1" >told 2>err && fail "$1: --strict: $(cat told)"
-    grep -q '^events may be missing; how many is not known' told || fail "$1: $(cat told)"
+    grep -q '^events may be missing; how many is unknown' told || fail "$1: $(cat told)"
     is "$("$strata" info "$1" 2>/dev/null | sed -n 's/^  lost *//p')" "unknown: only certain threads were recorded"
 }
 told thread.made

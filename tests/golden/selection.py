@@ -8,7 +8,7 @@ import sys
 
 STRATA, TRACE, *OPTIONS = sys.argv[1:]
 SEED = random.randrange(1 << 32)
-IS_IN_TICKS = "xen" in TRACE  # the rate of its clock is not known
+IS_IN_TICKS = "xen" in TRACE  # the rate of its clock is unknown
 DURATIONS = ["n", "sum", "negative"]
 OF_EXITS = ["run", "wait", "sleep", "unknown", "vmm", "vmm_run", "vmm_n"]
 OF_IRQ = ["self", "delay_n"]

@@ -119,7 +119,7 @@ truncate -s -2048 cut/cpu0.raw
 head -c 100009 boot.trace >cut.trace
 status=0
 "$strata" sql -c 'SELECT count(*) FROM event' cut.trace >out 2>err || status=$?
-[ $status -eq 1 ] && grep -q '^strata: the answer is of what comes before that$' err &&
+[ $status -eq 1 ] && grep -q '^strata: the answer covers only what precedes this error$' err &&
     [ "$(tail -n 1 out)" -eq "$("$strata" report cut.trace 2>err2 | wc -l)" ] || fail "damaged: $(cat out err)"
 "$strata" sql -c 'SELECT count(*) FROM span' trace >out 2>err || fail "losses"
 grep -q '^strata: 165892 events were lost .*; counts and sums of the answer may be too low$' err || fail "losses: $(cat err)"

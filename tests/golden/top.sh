@@ -119,7 +119,7 @@ done
 
 case=other
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
-refused 1 "xen.raw: the rate of its clock is not known; use 'strata stat'" --batch --iterations 1 xen.raw
+refused 1 "xen.raw: the rate of its clock is unknown; use 'strata stat'" --batch --iterations 1 xen.raw
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >qemu.log
 "$strata" top --batch --iterations 1 qemu.log | grep -q '^qemu.log  *vmm .* unknown$' || fail "the error of a clock is known"
 

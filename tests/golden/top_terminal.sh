@@ -143,11 +143,11 @@ for bytes in '\033[31m' '\302\233' '\342\200\256' '\177'; do
     ! LC_ALL=C grep -qaF "$(printf "$bytes")" raw || fail "it commands the terminal: $bytes"
 done
 
-case='a terminal that is not known'
+case='an unknown terminal'
 status=0
 TERM=nosuch "$strata" top --batch --iterations 1 trace >shown 2>err || fail "--batch needs a terminal: $(cat err)"
 mux kill-server 2>/dev/null || true
 terminals=$((terminals + 1))
 mux new-session -d -x 80 -y 24 "TERM=nosuch '$strata' top trace >/dev/tty 2>err; echo \$? >status; read -r x"
 wait_for '[ -s status ]'
-[ "$(cat status)" -eq 1 ] && grep -q "the terminal 'nosuch' is not known here; use --batch" err || fail "$(cat status err)"
+[ "$(cat status)" -eq 1 ] && grep -q "unknown terminal 'nosuch'; use --batch" err || fail "$(cat status err)"

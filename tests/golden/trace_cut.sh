@@ -136,7 +136,7 @@ status=0
 lacks() { # DIRECTORY CPU
     "$strata" info "$1" >info 2>told || fail "$(cat told)"
     grep -q "^strata: $1.*: there are no data of CPU $2, which its events, files or vCPUs name: what it did is unknown$" told &&
-        grep -q ' unknown number in\|how many is not known' info || fail "$(cat told info)"
+        grep -q ' unknown number in\|how many is unknown' info || fail "$(cat told info)"
 }
 # No event of this trace names another CPU: it is not known whether there was one.
 case="not stated"
@@ -207,7 +207,7 @@ set_to '.sources[0] |= . + {lost: 7, lost_uncounted: true}'
 shares_are early/cut 0 29
 are_true early/cut
 "$strata" summary early/cut >lines 2>told || fail "$(cat told)"
-grep -q '^- events were lost in 2 places, how many is not known; 7 in all by the recorder' lines || fail "$(cat lines)"
+grep -q '^- events were lost in 2 places, how many is unknown; 7 in all by the recorder' lines || fail "$(cat lines)"
 for jobs in 1 2; do "$strata" stat -f json -j $jobs --from +2 early/cut >stat$jobs 2>told || fail "$(cat told)"; done
 cmp stat1 stat2 || fail "the number of jobs makes a difference"
 [ "$(unknown_of early/cut 1 --from +2)" = 100 ] || fail "--from +2: $(unknown_of early/cut 1 --from +2)"
@@ -342,7 +342,7 @@ struct.pack_into("<Q", data, table + 24, size)
 put("whole-not-counted.dat")
 END_OF_SCRIPT
 "$strata" info counted.dat >info 2>told || fail "$(cat told)"
-grep -qFx 'strata: counted.dat: CPU 1 had more events than the file has: when is not known' told || fail "$(cat told)"
+grep -qFx 'strata: counted.dat: CPU 1 had more events than the file; when is unknown' told || fail "$(cat told)"
 fact lost | grep -q ' in 1 place' || fail "$(cat info)"
 for file in counted not-counted; do
     shares_are $file.dat 0 22

@@ -183,7 +183,7 @@ cat >counted/trace.json <<END
 END
 cp "$DATA/qemu/trace-events-7.2" counted/trace-events
 "$strata" info counted >actual 2>err
-grep -qx "  lost  *12 events were lost by the recorder's count; when is not known" actual || { cat actual err >&2; exit 1; }
+grep -qx "  lost  *12 events were lost by the recorder's count; when is unknown" actual || { cat actual err >&2; exit 1; }
 "$strata" info -f json counted | jq -ce .lost >actual
 [ "$(cat actual)" = '{"events":12,"uncounted":0,"places":0,"skipped_bytes":0}' ] || { cat actual >&2; exit 1; }
 
@@ -236,7 +236,7 @@ of='latency -p virtio_blk_handle_read->virtio_blk_req_complete'
 stated 12 true ''
 for command in report stat summary "$of" 'export --to csv' 'sql -c SELECT(count(*))FROM(event)'; do
     # shellcheck disable=SC2086 # words
-    prints "12 events were lost by the recorder's count; when is not known" $command
+    prints "12 events were lost by the recorder's count; when is unknown" $command
 done
 for command in stat summary "$of"; do
     # shellcheck disable=SC2086 # words
@@ -244,14 +244,14 @@ for command in stat summary "$of"; do
     # shellcheck disable=SC2086 # words
     lost_is '{"events":0,"uncounted":0,"places":0,"skipped_bytes":0,"elsewhere":12}' $command --from +0.1
 done
-prints "12 events were lost by the recorder's count of the whole trace; when is not known" summary --from +0.1
+prints "12 events were lost by the recorder's count of the whole trace; when is unknown" summary --from +0.1
 prints ' 12 ' summary
 prints ' 0+ ' summary --from +0.1
 "$strata" summary -f json stated | jq -ce '.sources[0].lost.events == 12' >actual
 stated 0 false ''
 for command in report stat summary "$of"; do
     # shellcheck disable=SC2086 # words
-    prints "events may be missing; how many is not known" $command
+    prints "events may be missing; how many is unknown" $command
 done
 lost_is '{"events":0,"uncounted":0,"places":0,"skipped_bytes":0,"incomplete":true}' summary
 stated 0 true ', "lost_uncounted": true'

@@ -6,7 +6,7 @@
 compare() {
     "$strata" report -f json "$1" >text.json 2>err || fail "$(cat err)"
     ! grep -v -e ' events were lost (CPU 0: [0-9]*, CPU 1: [0-9]*) in 16 places; more may be missing that are not counted$' \
-        -e '^strata: events may be missing; how many is not known$' err || fail "$(cat err)"
+        -e '^strata: events may be missing; how many is unknown$' err || fail "$(cat err)"
     "$strata" report -f json "$2" >file.json 2>/dev/null || :
     python3 "$here/trace_text.py" text.json file.json "$3" || fail "$1 is not $2"
 }
@@ -305,7 +305,7 @@ for lines in '1,2 unknown:' '1,3 5'; do
     done
 done
 sed -n 1,2p perf.txt >part.txt
-"$strata" sched part.txt 2>&1 | grep -q '^events may be missing; how many is not known$' || fail "$("$strata" sched part.txt 2>&1)"
+"$strata" sched part.txt 2>&1 | grep -q '^events may be missing; how many is unknown$' || fail "$("$strata" sched part.txt 2>&1)"
 # What is lost after the last line that tells a loss, it never prints.
 sed -n 1,3p perf.txt >part.txt
 "$strata" info part.txt | grep -q '^  lost  *5 events were lost (CPU 0: 5) in 1 place; more may be missing that are not counted$' || fail "$("$strata" info part.txt)"
@@ -360,7 +360,7 @@ grep -q '^strata: latency.txt: .* latency-format .* is not read' err || fail "$(
 case="lines that are damaged"
 { cat trace.txt; echo garbage; tail -n 1 trace.txt; } >damaged.txt
 "$strata" report damaged.txt >out 2>err
-grep -q ' LOST: events, how many is not known, .* with 7 damaged bytes of input skipped$' out || fail "$(cat out)"
+grep -q ' LOST: events, how many is unknown, .* with 7 damaged bytes of input skipped$' out || fail "$(cat out)"
 [ "$("$strata" info -f json damaged.txt | jq .events)" -eq 12 ] || fail "the line behind it"
 { cat trace.txt; head -c 100000 /dev/zero | tr '\0' x; echo; tail -n 1 trace.txt; } >long.txt
 [ "$("$strata" info -f json long.txt | jq -c "[.events, .lost.uncounted, .lost.skipped_bytes]")" = "[12,1,100000]" ] || fail "a line that is too long"
@@ -531,7 +531,7 @@ cat >graph.txt <<'END'
   360.774700 |   1)  <idle>-0      |   5.000 us    |    }
 END
 "$strata" report -f json graph.txt 2>err | jq -c '[.time_ns - 360774500000, .cpu, .pid, .comm, .event, .fields.func // .fields.buf // .fields.next_comm, .fields.depth, .fields.duration]' >got
-[ "$(cat err)" = 'strata: events may be missing; how many is not known' ] || fail "$(cat err)"
+[ "$(cat err)" = 'strata: events may be missing; how many is unknown' ] || fail "$(cat err)"
 cat >expected <<'END'
 [0,0,4802,"sh","funcgraph_entry","do_this",0,null]
 [1000,0,4802,"sh","funcgraph_entry","do_that",1,null]

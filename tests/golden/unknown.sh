@@ -121,12 +121,12 @@ for to in ctf trace.dat; do
     [ "$(wc -l <part)" -gt 200 ] || fail "$to: $(wc -l <part) intervals"
     [ "$(comm -13 whole part | wc -l)" -eq 0 ] || fail "$to: $(comm -13 whole part | wc -l) of $(wc -l <part) intervals are false"
     case $(on_cpu1 unknown exported) in "" | 1) ;; *) fail "$to: CPU 1: $(on_cpu1 unknown exported)" ;; esac
-    "$strata" info exported 2>err | grep -q 'lost  *events were lost in 1 place, how many is not known' || fail "$to: info"
+    "$strata" info exported 2>err | grep -q 'lost  *events were lost in 1 place, how many is unknown' || fail "$to: info"
 done
 for to in simpletrace sqlite; do
     rm -rf exported
     "$strata" export --to $to -o exported --cpu 0 some 2>err || fail "$(cat err)"
-    [ $to = sqlite ] || "$strata" info exported 2>err | grep -q 'in 2 places, how many is not known' || fail "$to: info"
+    [ $to = sqlite ] || "$strata" info exported 2>err | grep -q 'in 2 places, how many is unknown' || fail "$to: info"
 done
 python3 -c 'import sqlite3; assert sqlite3.connect("exported").execute("SELECT DISTINCT cpu FROM loss ORDER BY cpu").fetchall() == [(1,), (2,)]' ||
     fail "sqlite"

@@ -36,7 +36,7 @@ def check_losses(run, source_out, destination_out, came):
     expect(all(loss["since_ns"] == came for loss in at_begin.values()), at_begin, came)
     for out in source_out, destination_out:
         told = subprocess.run([run.strata, "info", out], stdout=subprocess.PIPE, check=True, text=True).stdout
-        expect("events were lost in 2 places, how many is not known" in told, told)
+        expect("events were lost in 2 places, how many is unknown" in told, told)
 
 
 def record_migration(run):

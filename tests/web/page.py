@@ -463,7 +463,7 @@ def check_hostile(page):
 
 
 def check_ticks(page):
-    """Times of a clock whose rate is not known are never shown as seconds."""
+    """Times of a clock whose rate is unknown are never shown as seconds."""
     page.open("#latency=all~~~")
     assert "times are ticks" in page.browser.text("#summary"), page.browser.text("#summary")
     for part in "#summary", "#status", "#latency":

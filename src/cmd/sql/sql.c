@@ -257,7 +257,7 @@ int sql_run(struct sql_session *session, const char *sql, const char *name)
     problem = query_problem(session->query);
     if (problem->code) {
         cli_print_error(problem);
-        cli_error("the answer is of what comes before that");
+        cli_error("the answer covers only what precedes this error");
         status = EXIT_FAILURE;
     }
     if (r < 0)

@@ -402,7 +402,7 @@ int top_terminal(struct top_driver *driver, const struct top_options *options)
         if (self.signals >= 0)
             close(self.signals);
         sigprocmask(SIG_SETMASK, &self.old_mask, NULL);
-        cli_error("the terminal '%s' is not known here; use --batch", getenv("TERM"));
+        cli_error("unknown terminal '%s'; use --batch", getenv("TERM"));
         return EXIT_FAILURE;
     }
     cbreak();

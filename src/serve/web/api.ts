@@ -30,7 +30,7 @@ export interface Trace {
     error_ns: number | null; // null: it is not known, see clock_note
     clock_note: string; // what the trace refutes of its clocks; all errors that are not 0 are null then
     clock: string;
-    unit: "ns" | "ticks"; // of all times; ticks: the rate of the clock is not known
+    unit: "ns" | "ticks"; // of all times; ticks: the rate of the clock is unknown
     live: boolean; // it is being recorded: indexes with higher numbers will follow
     generation: number;
     tracks: Track[];

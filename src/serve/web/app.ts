@@ -218,7 +218,7 @@ export class App {
         const error = document.createElement("span");
         if (trace.clock_note) {
             error.className = "lost";
-            error.textContent = "; a clock is wrong, by how much is not known";
+            error.textContent = "; a clock is wrong by an unknown amount";
             error.title = trace.clock_note;
         } else if (trace.error_ns) {
             error.textContent = `; times within ±${formatDuration(trace.error_ns)}`;
@@ -227,7 +227,7 @@ export class App {
             `${formatDuration(trace.duration)}, ${formatCount(trace.events)} events`,
             lost,
             error,
-            trace.unit === "ticks" ? "; times are ticks: the rate of the clock is not known (--cpu-hz)" : "",
+            trace.unit === "ticks" ? "; times are ticks: the rate of the clock is unknown (--cpu-hz)" : "",
         );
         byId("summary").title = trace.notes.join("\n");
     }

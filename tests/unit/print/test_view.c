@@ -332,7 +332,7 @@ static void test_line_text(void **state)
         "999 [1234]     d1v2 none:\n"
         "-0.000000001 [---]     4711 odd\\x0a: n=18446744073709551615\n"
         "2.000000000 [000]                    - LOST: 1 event, since 1.500000000\n"
-        "- [---]        - LOST: events, how many is not known, with 40 damaged bytes of input "
+        "- [---]        - LOST: events, how many is unknown, with 40 damaged bytes of input "
         "skipped\n"
         "1.000000001 [001]             <idle>-0 two: n=0 s=\n"
         "1.000000001 [001]                    8 two: n=18446744073709551615 s=\n"
@@ -362,10 +362,9 @@ static void test_line_text_skipped(void **state)
     (void)state;
     with_comm.comm = no_comm;
     loss.origin = &with_comm;
-    check_view(
-        line_text_open, &plain, &loss, 1,
-        "- [---]        - LOST: events, how many is not known, with 40 damaged bytes of input "
-        "skipped\n");
+    check_view(line_text_open, &plain, &loss, 1,
+               "- [---]        - LOST: events, how many is unknown, with 40 damaged bytes of input "
+               "skipped\n");
 }
 
 /* Of several layers on one timeline. */

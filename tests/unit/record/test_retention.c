@@ -487,7 +487,7 @@ static void test_losses(void **state)
     retention_free(retention);
 }
 
-/* … and in a burst that is cut somewhere between two marks, how many is not known. */
+/* … and in a burst that is cut somewhere between two marks, how many is unknown. */
 static void test_losses_of_burst(void **state)
 {
     struct retention *retention = make(0, 64 * PAGE);
