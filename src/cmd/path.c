@@ -13,7 +13,7 @@
 struct path_options {
     struct analysis_options common;
     struct strings pairs, files;
-    bool waits;
+    bool waits, threads;
 };
 
 #define MEMBER(m) offsetof(struct path_options, m)
@@ -25,6 +25,11 @@ static const struct cli_option what_options[] = {
     {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one per line", MEMBER(files)},
     {OPTION_FLAG, 0, "waits", NULL, "explain each time that a thread sleeps or waits for a CPU",
      MEMBER(waits), .excludes = "--pair, --pairs", .page = "--task or --pid selects the threads."},
+    {OPTION_FLAG, 0, "threads", NULL, "explain all of the time of threads, also while they run",
+     MEMBER(threads), .excludes = "--pair, --pairs, --waits",
+     .page = "--task or --pid selects the threads, --from and --until the time. Each time that a "
+             "thread "
+             "runs, sleeps or waits for a CPU is an interval; their sum is all of its time."},
     {OPTION_END},
 };
 
@@ -57,6 +62,7 @@ const struct command path_command = {
     .examples = "  strata path vm\n"
                 "  strata path --slowest 3 vm\n"
                 "  strata path --waits --task postgres vm\n"
+                "  strata path --threads --task postgres --from +10 --until +20 vm\n"
                 "  strata path --pair 'kvm_exit -> kvm_entry by thread' --sort slow_part vm",
 };
 
@@ -80,7 +86,7 @@ static int measure(struct path_options *options, struct trace *trace, struct spa
 
         status = r != EXIT_SUCCESS ? r : status;
     } else if (status != EXIT_FAILURE && !path.has_events) {
-        cli_error(of == PATH_OF_WAITS
+        cli_error(of == PATH_OF_WAITS || of == PATH_OF_THREADS
                       ? "no waits of threads are in this trace; record with 'strata record --for "
                         "sched'"
                       : "no requests to disks are in this trace; name a rule ('strata latency "
@@ -103,8 +109,8 @@ static int run(struct path_options *options, char **operands, int n)
 
     while (r >= 0 && n_names < n && span_rules_user_has_name(&pairs, operands[n_names]))
         n_names++;
-    if (options->waits)
-        of = PATH_OF_WAITS;
+    if (options->waits || options->threads)
+        of = options->waits ? PATH_OF_WAITS : PATH_OF_THREADS;
     else if (n_names > 0 || options->pairs.n > 0 || options->files.n > 0)
         of = PATH_OF_SPANS;
     if (r >= 0 && of == PATH_OF_SPANS)
@@ -114,8 +120,9 @@ static int run(struct path_options *options, char **operands, int n)
         (void)cli_print_failure(&error, r);
     } else if (n == n_names) {
         status = cli_usage_error("path", "no trace file given");
-    } else if (options->waits && n_names > 0) {
-        status = cli_usage_error("path", "--waits excludes the rule '%s'", operands[0]);
+    } else if ((options->waits || options->threads) && n_names > 0) {
+        status = cli_usage_error("path", "%s excludes the rule '%s'",
+                                 options->waits ? "--waits" : "--threads", operands[0]);
     } else {
         trace = analysis_open(&options->common, operands + n_names, n - n_names);
         if (trace)

@@ -39,7 +39,7 @@ for verb in $verbs; do
     latency) run latency --every 0.01 --from virtio_blk_handle_read --to virtio_blk_req_complete "$disk" ;;
     list) XDG_RUNTIME_DIR=$work run list ;;
     merge) run merge -o merged "$disk" "$kvm" ;;
-    path) run path --slowest 2 "$disk" ;;
+    path) run path --slowest 2 "$disk" && run path --threads --task dd --slowest 2 "$disk" ;;
     record) run record -o none -- ./no-such-script ;;
     sql) run sql 'SELECT * FROM event LIMIT 3' "$disk" ;;
     top) run top --batch --iterations 1 "$kvm" ;;

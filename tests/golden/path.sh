@@ -88,6 +88,18 @@ sound found
 jq -e 'all(.slowest[]; .task == "dd") and all(.rows[]; .key.what != "?") and
     any(.rows[]; .key.who == "disk 254,0" and .key.what == "device")' found >/dev/null || fail "$(jq .rows found)"
 
+case="all of the time of a task"
+"$strata" path -f json --threads --task dd --slowest 1000 vm >found 2>err || fail "$(cat err)"
+sound found
+"$strata" sched -f json --states --task dd vm >states 2>err || fail "$(cat err)"
+jq -ne --slurpfile path found --slurpfile states states '[$path[0].rows[].sum] | add as $sum |
+    [$states[0].rows[] | select(.key.task == "dd").sum] | add - $sum | fabs < 1000' >/dev/null ||
+    fail "$(jq -c '.rows[] | [.key, .sum]' found states)"
+# Between two times, it is at most as long as that for each of the threads.
+"$strata" path -f json --threads --task dd --from 29749.60 --until 29749.65 --slowest 1000 vm >found 2>err || fail "$(cat err)"
+jq -e '([.slowest[].pid] | unique | length) as $n | ([.rows[].sum] | add) as $sum | $sum > 10000000 and $sum <= $n * 50000000 and
+    all(.slowest[]; .begin_ns >= 29749600000000 and .end_ns <= 29749650000001)' found >/dev/null || fail "$(jq -c .slowest[] found)"
+
 case="spans of a rule"
 "$strata" path -f json virtio-blk --pair 'block_rq_issue(sector) -> block_rq_complete(sector)' --slowest 1000 vm >found 2>err || fail "$(cat err)"
 jq -e '[.slowest[].name] | unique | length == 2' found >/dev/null || fail "$(jq '[.slowest[].name] | unique' found)"
@@ -107,9 +119,10 @@ says() {
     shift 2
     status=0
     "$strata" path "$@" vm >out 2>err || status=$?
-    [ $status -eq "$expected" ] && grep -qF "$message" err || fail "$*: status $status: $(cat err)"
+    [ $status -eq "$expected" ] && grep -qFe "$message" err || fail "$*: status $status: $(cat err)"
 }
 says 1 "no requests to disks are in this trace; name a rule" --layer vmm -e 'blk_co_*'
 says 2 "unknown option '--by'" --by task
 says 2 "excludes the rule 'block'" --waits block
+says 2 "--threads excludes the rule 'block'" --threads block
 says 1 "no waits of threads are in this trace" --waits --layer vmm

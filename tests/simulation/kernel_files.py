@@ -33,6 +33,10 @@ FORMATS = {
                                      ("__data_loc char[] cmd", 4)],
     "block/block_rq_complete": BLOCK + [("int error", 4), ("char rwbs[8]", 8), ("__data_loc char[] cmd", 4)],
     "kvm/kvm_userspace_exit": [("__u32 reason", 4), ("int errno", 4)],
+    "raw_syscalls/sys_enter": [("long id", 8)],
+    "raw_syscalls/sys_exit": [("long id", 8), ("long ret", 8)],
+    "lock/contention_begin": [("void * lock_addr", 8), ("unsigned int flags", 4)],
+    "lock/contention_end": [("void * lock_addr", 8), ("int ret", 4)],
 }
 IDS = {path.partition("/")[2]: 300 + i for i, path in enumerate(FORMATS)}
 HEADER_PAGE = """\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;

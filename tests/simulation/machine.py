@@ -18,6 +18,8 @@ PREEMPTED, EXITED = 0x100, 0x10  # prev_state
 REASONS = {"interrupt": 0x60, "cpuid": 0x72, "hlt": 0x78, "io": 0x7b, "msr": 0x7c, "npf": 0x400}  # of SVM
 SOFTIRQS = (1, 3, 7, 9)
 SOFTIRQ_NAMES = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
+CALLS = {7: "poll", 202: "futex", 230: "clock_nanosleep"}  # of x86
+LOCKS = {0x20: "a mutex", 0x02: "a lock to read", 0x04: "a lock to write", 0: "a lock of the kernel"}  # by flags
 MICRO, MILLI = 1000, 1000000
 
 
@@ -48,6 +50,7 @@ class Thread:
         self.states = []
         self.in_guest = []  # States of the times in its guest
         self.moves = []  # [time, CPU] where it waited, and then waits for that CPU
+        self.calls = []  # [begin, end, what it is in]; inner ones are later
         self.is_new = self.is_stopped = False
         self.body = body(kernel, self)
 
@@ -250,6 +253,24 @@ class Kernel:
                 self.switch(cpu)
 
 
+def sleep_in_call(kernel, thread):
+    """Sleeps in a system call, maybe for a lock of the kernel."""
+    def enter(begins, phrase, **values):
+        thread.calls.append([kernel.emit(thread.cpu, begins, **values), None, phrase])
+        return thread.calls[-1]
+
+    number, name = kernel.rng.choice(list(CALLS.items()))
+    call = enter("sys_enter", f"in {name}", id=number)
+    yield kernel.some(0.2, 5)
+    flags, lock = kernel.rng.choice(list(LOCKS.items()))
+    inner = kernel.chance(0.3) and enter("contention_begin", f"for {lock}", lock_addr=1 << 40, flags=flags)
+    yield kernel.rng.choice("SSSD")
+    if inner:
+        inner[1] = kernel.emit(thread.cpu, "contention_end", lock_addr=1 << 40, ret=0)
+        yield kernel.some(0.2, 5)
+    call[1] = kernel.emit(thread.cpu, "sys_exit", id=number, ret=0)
+
+
 def worker(kernel, thread):
     """The body of a thread that does all that threads do."""
     while True:
@@ -263,6 +284,8 @@ def worker(kernel, thread):
             thread.busy = False
         elif what < 0.6 and kernel.disk:
             yield from kernel.disk.do(thread)
+        elif what < 0.8 and kernel.machine.has_calls:
+            yield from sleep_in_call(kernel, thread)
         elif what < 0.8:
             yield kernel.rng.choice("SSSD")
         elif what < 0.82 and len(kernel.threads) < 40:
@@ -339,8 +362,8 @@ def vcpu_of(guest, number):
 
 
 class Machine:
-    def __init__(self, rng, n_cpus, n_vcpus, n_threads, has_waking=True, has_disk=False):
-        self.rng, self.now, self.has_waking = rng, 0, has_waking
+    def __init__(self, rng, n_cpus, n_vcpus, n_threads, has_waking=True, has_disk=False, has_calls=False):
+        self.rng, self.now, self.has_waking, self.has_calls = rng, 0, has_waking, has_calls
         self.pause = None  # (begin, end) of the time in which the guest's machine is stopped
         self.host = Kernel(self, "host", n_cpus)
         self.guest = self.vmm = None

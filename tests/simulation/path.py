@@ -42,6 +42,11 @@ class Kernel:
         self.exits = {(s.pid, s.begin): s.key for s in truth.kernel.spans if s.kind == "exit"}
         self.requests = {r.at["guest"]: r for r in (truth.kernel.disk.requests if truth.kernel.disk else []) if "guest" in r.at}
 
+    def call_at(self, pid, time):
+        """", in futex": what thread PID was in at TIME."""
+        calls = [c for c in self.threads[pid].calls if c[0] <= time and (c[1] is None or c[1] > time)]
+        return ", " + calls[-1][2] if calls else ""
+
     def name(self, pid):
         return f"{self.threads[pid].comm}-{pid}"
 
@@ -58,9 +63,10 @@ class Paths:
     def __init__(self, truths):
         self.host = Kernel(truths["host"])
         self.guest = Kernel(truths["guest"]) if "guest" in truths else None
+        self.n_calls = 0  # segments that name one, for the user
 
-    def thread(self, kernel, pid, begin, end):
-        """What thread PID did, or what it waited for."""
+    def thread(self, kernel, pid, begin, end, runs="runs"):
+        """What thread PID did, or what it waited for. RUNS says what it runs for."""
         made, at = [], begin
         states = kernel.threads[pid].states
         for i in range(max(0, bisect_right(states, begin, key=lambda s: s.begin) - 1), len(states)):
@@ -75,7 +81,7 @@ class Paths:
             at = until
             following = states[i + 1] if i + 1 < len(states) else None
             if state.state == "running":
-                made += self.running(kernel, pid, state.cpu, since, until)
+                made += self.running(kernel, pid, state.cpu, since, until, runs)
             elif state.state in SLEEPS:
                 made += self.sleep(kernel, pid, state, following, since, until, end)
             else:
@@ -84,17 +90,17 @@ class Paths:
             made.append(Segment(at, end, kernel.layer, kernel.name(pid), UNKNOWN, None))
         return made
 
-    def running(self, kernel, pid, cpu, begin, end):
+    def running(self, kernel, pid, cpu, begin, end, runs):
         if kernel is self.host:
-            return self.running_on_host(pid, begin, end)
-        return self.vcpu(cpu, begin, end, kernel.name(pid))
+            return self.running_on_host(pid, begin, end, runs)
+        return self.vcpu(cpu, begin, end, kernel.name(pid), runs)
 
-    def running_on_host(self, pid, begin, end):
+    def running_on_host(self, pid, begin, end, runs):
         """Inside of its guest, or outside after an exit."""
         made, at, name = [], begin, self.host.name(pid)
         entries = self.host.threads[pid].in_guest
         if not entries:
-            return [Segment(begin, end, "host", name, "runs", None)]
+            return [Segment(begin, end, "host", name, runs, None)]
         for i in range(max(0, bisect_right(entries, begin, key=lambda s: s.begin) - 1), len(entries)):
             inside = entries[i]
             since, until = max(begin, inside.begin), min(end, end if inside.end is None else inside.end)
@@ -103,7 +109,7 @@ class Paths:
             if until > since:
                 if since > at:
                     made.append(Segment(at, since, "host", name, self.exit_before(pid, entries, i), None))
-                made.append(Segment(since, until, "host", name, "runs", None))
+                made.append(Segment(since, until, "host", name, runs, None))
                 at = until
         if at < end:
             made.append(Segment(at, end, "host", name, self.exit_before(pid, entries, bisect_left(entries, end, key=lambda s: s.begin)), None))
@@ -113,11 +119,11 @@ class Paths:
         """What a thread does before entry number I."""
         return "outside its guest  exit " + (self.host.exits[pid, entries[i - 1].end] if i > 0 else "?")
 
-    def vcpu(self, cpu, begin, end, runs_as=None):
+    def vcpu(self, cpu, begin, end, runs_as=None, runs="runs"):
         """What the thread of a vCPU did; where it ran, RUNS_AS of the guest did."""
         runner = self.guest.kernel.vcpus[cpu].pid
         made = self.thread(self.host, runner, begin, end)
-        return [s._replace(layer="guest", who=runs_as) if runs_as and s.what == "runs" and s.who == self.host.name(runner) else s
+        return [s._replace(layer="guest", who=runs_as, what=runs) if runs_as and s.what == "runs" and s.who == self.host.name(runner) else s
                 for s in made]
 
     def behind(self, kernel, cpu, begin, end):
@@ -159,8 +165,9 @@ class Paths:
         unknown = [Segment(begin, end, kernel.layer, kernel.name(pid), UNKNOWN, None)]
         if state.end is None or state.end > until or woken is None or woken.state != "woken":
             return unknown
+        call = kernel.call_at(pid, state.end)
         if woken.by and woken.by > 0:
-            return self.thread(kernel, woken.by, begin, end)
+            return self.thread(kernel, woken.by, begin, end, f"runs  before it wakes {kernel.name(pid)}{call}" if call else "runs")
         if (state.end, pid) not in kernel.wakes:  # wake-ups were switched on later
             return unknown
         cpu = kernel.wakes[state.end, pid].cpu
@@ -170,7 +177,7 @@ class Paths:
         i = bisect_right(completes, state.end) - 1
         if span and i >= 0 and completes[i] > span.begin and kernel.interrupt_at(cpu, completes[i]) is span:
             return self.request(kernel, kernel.requests[completes[i]], begin, end)
-        return [Segment(begin, end, kernel.layer, kernel.name(pid), f"sleeps  {name}", None)]
+        return [Segment(begin, end, kernel.layer, kernel.name(pid), f"sleeps  {name}{call}", None)]
 
     # ---- requests ----
 

@@ -39,8 +39,9 @@ def check_behind(what, paths, stage, shares, true, slack):
 
 
 def is_what(true, said):
-    """Which exit of its guest a thread is after may be unknown."""
-    return true.startswith(said[:-1]) if said.endswith(" exit ?") else true == said
+    """Which exit of its guest a thread is after may be unknown, and so may be the call in which a thread sleeps or is woken."""
+    return (true.startswith(said[:-1]) if said.endswith(" exit ?") else
+            true == said or true.startswith(said + ", ") or (said == "runs" and true.startswith("runs  before it wakes ")))
 
 
 def check_path(what, paths, slow, true, slack):
@@ -59,6 +60,7 @@ def check_path(what, paths, slow, true, slack):
         if said == UNKNOWN or until - since <= 2 * slack or (layer, said) == ("guest", "device"):  # QEMU's part is not known
             continue
         known += until - since
+        paths.n_calls += ", in " in said or ", for a" in said
         same = [s for s in true if (s.layer, s.who) == (layer, who) and is_what(s.what, said) and s.begin < until and s.end > since]
         covered = sum(min(s.end, until) - max(s.begin, since) for s in same)
         # Of a part of a wait, it may not be known whether a guest's CPU was idle.
@@ -123,7 +125,7 @@ def true_request(paths, slow):
 
 
 def check_paths(case):
-    """Returns how much is known of the waits of all threads, and all."""
+    """Returns how much is known of the waits of all threads, and all, and of how many segments a system call or lock is known."""
     paths = Paths(case.truths)
     known, total = (sum(numbers) for numbers in zip(*(check_waits(case, truth, paths) for truth in case.truths.values())))
     result = case.json("path", "--slowest", ALL)
@@ -133,10 +135,11 @@ def check_paths(case):
         true = true_request(paths, slow)
         if true:
             check_path("path", paths, slow, true, slack_of(case))
-    return known, total
+    return known, total, paths.n_calls
 
 
-def check_whole(case):
+def check_whole(case, has_calls):
     """Nothing is missing: most of the time is known. What is not is from before the first event of a thread or CPU."""
-    known, total = check_paths(case)
+    known, total, n_calls = check_paths(case)
     require(known >= total * 0.9, "path --waits: what is known", known, total)
+    require(not has_calls or n_calls > 10, "path --waits: system calls and locks", n_calls)

@@ -123,11 +123,12 @@ static int complete_span(void *arg, const struct span *span, const struct item *
     return add_pending(path, &pending);
 }
 
-/* ---- waits ---- */
+/* ---- waits, and all of the time of threads ---- */
 
-static int put_wait(void *arg, const struct state_interval *interval)
+static int put_state(void *arg, const struct state_interval *interval)
 {
     struct path *path = arg;
+    const struct selection *select = path->analysis.settings.select;
     int r;
     struct path_pending pending = {.begin = interval->begin,
                                    .until = interval->end,
@@ -137,10 +138,17 @@ static int put_wait(void *arg, const struct state_interval *interval)
                                    .vcpu = interval->vcpu,
                                    .end = {.origin = interval->origin, .pid = interval->id}};
 
-    if (!interval->begin_seen || !interval->end_seen ||
-        (!state_is_sleep((enum state)interval->state) && !state_waits((enum state)interval->state)))
+    if (path->of == PATH_OF_WAITS && (!interval->begin_seen || !interval->end_seen ||
+                                      (!state_is_sleep((enum state)interval->state) &&
+                                       !state_waits((enum state)interval->state))))
         return 0;
-    r = get_group(path, NULL, NULL, IO_READ);
+    if (path->of == PATH_OF_THREADS && select && select->started) {
+        pending.begin = MAX(pending.begin, select->rows_from);
+        pending.until = MIN(pending.until, select->rows_to);
+        if (pending.begin >= pending.until)
+            return 0;
+    }
+    r = get_group(path, path->of == PATH_OF_WAITS ? "wait" : "thread", NULL, IO_READ);
     if (r < 0)
         return r;
     pending.group = (unsigned)r;
@@ -220,12 +228,13 @@ int path_init(struct path *path, const struct analysis_settings *settings, enum 
         .of = of,
         .text = {TEXT_IN_MEMORY, TEXT_IN_MEMORY, TEXT_IN_MEMORY},
     };
-    path->analysis.left_out_name = of == PATH_OF_REQUESTS ? "requests"
-                                   : of == PATH_OF_WAITS  ? "waits"
-                                                          : NULL;
+    path->analysis.left_out_name = of == PATH_OF_REQUESTS  ? "requests"
+                                   : of == PATH_OF_WAITS   ? "waits"
+                                   : of == PATH_OF_THREADS ? "times of threads"
+                                                           : NULL;
     path_finder_init(&path->finder, find_path, path);
-    if (of == PATH_OF_WAITS) {
-        path->finder.history.put_state = put_wait;
+    if (of == PATH_OF_WAITS || of == PATH_OF_THREADS) {
+        path->finder.history.put_state = put_state;
         path->finder.history.arg = path;
     }
     r = rows_init(&path->rows, PATH_KEYS, settings->slowest, settings->every,

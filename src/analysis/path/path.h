@@ -4,7 +4,7 @@
 /* `strata path`: why intervals took so long. Their paths (walk.h) are added up by who was the cause of how much: rows of durations
  * by kind of interval, layer, who, what and cause, of an interval each. Of the longest intervals, the segments are kept.
  *
- * An interval is a request to a disk, a span of a rule, or a wait of a thread. Its path is found as late as possible, before the states
+ * An interval is a request to a disk, a span of a rule, a wait of a thread, or any of its states. Its path is found as late as possible, before the states
  * that it needs are dropped, so that they are known by then.
  *
  * Not thread-safe. */
@@ -16,6 +16,7 @@ enum path_of {
     PATH_OF_REQUESTS,
     PATH_OF_SPANS,
     PATH_OF_WAITS,
+    PATH_OF_THREADS, /* each state of a thread: all of its time */
 };
 
 struct path_group;

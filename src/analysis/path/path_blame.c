@@ -110,11 +110,18 @@ void path_put_cause(const struct path_segment *segment, const struct path_behind
         if (segment->name)
             text_printf(text, " %s", segment->name);
         break;
+    case PATH_RUNS:
+        text_put_str(text, segment->call ? "before it wakes " : "-");
+        if (segment->call)
+            put_thread(segment->origin, segment->wakes, with_pid, text);
+        break;
     case PATH_EXIT: text_printf(text, "exit %s", segment->name ? segment->name : "?"); break;
     case PATH_STAGE:
     case PATH_UNKNOWN: text_put_str(text, reason_text((enum path_reason)segment->reason)); break;
     default: text_put_char(text, '-'); break;
     }
+    if (segment->call)
+        text_printf(text, ", %s", segment->call);
 }
 
 void path_put_group(const struct path_group *group, struct text *text)
@@ -123,8 +130,6 @@ void path_put_group(const struct path_group *group, struct text *text)
         text_put_str(text, group->name);
     else if (group->origin)
         text_printf(text, "%s %s", layer_name(group->origin->layer), io_kind_name(group->kind));
-    else
-        text_put_literal(text, "wait");
 }
 
 /* ---- rows ---- */

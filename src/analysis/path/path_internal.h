@@ -10,8 +10,8 @@
 
 /* Intervals of a kind: "guest read", a rule, "wait". */
 struct path_group {
-    const char *name;            /* of a rule; NULL: … */
-    const struct origin *origin; /* of requests: one of their layer; NULL: of waits */
+    const char *name;            /* of a rule, or of threads; NULL: … */
+    const struct origin *origin; /* of requests: one of their layer */
     enum io_kind kind;
     struct histogram all;
     int64_t total; /* ticks of all */

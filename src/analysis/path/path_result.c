@@ -109,7 +109,8 @@ static void put_segment(const struct path_chain *chain, const struct path_segmen
         if (segment->n_behind > 1)
             text_printf(text, " %.0f%%", (double)behind->ticks * 100 / (double)duration);
     }
-    if (segment->n_behind == 0 && (segment->what >= PATH_TIMER || segment->what == PATH_EXIT)) {
+    if (segment->n_behind == 0 &&
+        (segment->what >= PATH_TIMER || segment->what == PATH_EXIT || segment->call)) {
         text_put_literal(text, "  ");
         path_put_cause(segment, NULL, true, text);
     }

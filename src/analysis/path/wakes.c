@@ -28,6 +28,7 @@ struct wake_class {
     bool known;
     uint8_t role; /* enum wake_role */
     int16_t number, name;
+    const char *vector; /* of ROLE_OTHER_BEGINS: "reschedule" */
 };
 
 struct wake_cpu {
@@ -60,6 +61,8 @@ static _cold_ int add_class(struct wakes *wakes, const struct item *item)
         {"irq_vectors", "local_timer_entry", ROLE_TIMER_BEGINS, NULL, NULL},
         {"irq_vectors", "*_entry", ROLE_OTHER_BEGINS, NULL, NULL},
         {"irq_vectors", "*_exit", ROLE_ENDS, NULL, NULL},
+        {"ipi", "ipi_entry", ROLE_OTHER_BEGINS, NULL, NULL},
+        {"ipi", "ipi_exit", ROLE_ENDS, NULL, NULL},
         {"timer", "hrtimer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
         {"timer", "hrtimer_expire_exit", ROLE_ENDS, NULL, NULL},
         {"timer", "timer_expire_entry", ROLE_TIMER_BEGINS, NULL, NULL},
@@ -82,6 +85,12 @@ static _cold_ int add_class(struct wakes *wakes, const struct item *item)
             found.name = (int16_t)event_class_field(class, events[i].text);
         if (found.role == ROLE_WAKE && found.number < 0)
             found.role = ROLE_NONE;
+    }
+    if (found.role == ROLE_OTHER_BEGINS) {
+        found.vector =
+            arena_strndup(&wakes->arena, class->name, strlen(class->name) - strlen("_entry"));
+        if (!found.vector)
+            return -ENOMEM;
     }
     wakes->classes[class->index] = found;
     return 0;
@@ -151,6 +160,7 @@ static int begin_interrupt(struct wakes *wakes, struct wake_cpu *cpu, const stru
             cause.interrupt = INTERRUPT_TIMER;
         break;
     case ROLE_TIMER_BEGINS: cause.interrupt = INTERRUPT_TIMER; break;
+    case ROLE_OTHER_BEGINS: cause.name = class->vector; break;
     default: break;
     }
     if (cpu->depth < WAKES_NESTED)
@@ -195,12 +205,14 @@ static int put_wake(struct wakes *wakes, const struct wake_cpu *cpu, const struc
     struct wake wake = {.time = item->time, .origin = item->origin};
     struct value pid;
 
-    if (!find_cause(cpu, item, &wake.cause))
-        return 0;
     pid = item_value(item, (unsigned)class->number);
     if (!pid.present)
         return 0;
     wake.pid = (int32_t)pid.u;
+    wake.in_interrupt = find_cause(cpu, item, &wake.cause);
+    wake.call = calls_find(&wakes->calls, item->origin, wake.pid);
+    if (!wake.in_interrupt && !wake.call)
+        return 0;
     if (wakes->n == wakes->room) {
         unsigned room = MAX(wakes->room + wakes->room / 2, 1024u);
         struct wake *more = realloc(wakes->wakes, room * sizeof *more);
@@ -255,6 +267,8 @@ int wakes_put(struct wakes *wakes, const struct item *item)
     const struct wake_class *class;
     struct wake_cpu *cpu;
 
+    if (calls_put(&wakes->calls, item) < 0)
+        return -ENOMEM;
     if (unlikely(item->kind != ITEM_EVENT)) {
         forget_interrupts(wakes, item->origin, item->cpu);
         return 0;
@@ -292,8 +306,8 @@ bool wakes_tell_interrupts(const struct wakes *wakes, const struct origin *origi
     return any && any->knows_flags;
 }
 
-const struct wake_cause *wakes_find(const struct wakes *wakes, const struct origin *origin,
-                                    int32_t pid, int64_t time)
+const struct wake *wakes_find(const struct wakes *wakes, const struct origin *origin, int32_t pid,
+                              int64_t time)
 {
     unsigned low = 0, high = wakes->n;
 
@@ -307,7 +321,7 @@ const struct wake_cause *wakes_find(const struct wakes *wakes, const struct orig
     }
     for (; low < wakes->n && wakes->wakes[low].time == time; low++)
         if (wakes->wakes[low].pid == pid && wakes->wakes[low].origin == origin)
-            return &wakes->wakes[low].cause;
+            return &wakes->wakes[low];
     return NULL;
 }
 
@@ -330,6 +344,7 @@ void wakes_done(struct wakes *wakes)
 
     while (map_next(&wakes->cpus, &iter, &key, &value))
         free(value);
+    calls_done(&wakes->calls);
     map_done(&wakes->cpus);
     map_done(&wakes->names);
     arena_done(&wakes->arena);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which threads of a kernel were woken in an interrupt, and in which one: what a path (walk.h) follows when no thread woke another.
+/* Which threads of a kernel were woken in an interrupt, and in which one: what a path (walk.h) follows when no thread woke another. And
+ * in which system call they were then, or for which lock they waited (calls.h).
  *
  * Memory grows with the wake-ups that are kept; the user drops the oldest. Times are ticks of the trace's clock. Not thread-safe. */
 
+#include "analysis/path/calls.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "event/item.h"
@@ -25,12 +27,14 @@ struct wake_cause {
     uint8_t interrupt; /* enum wake_interrupt */
 };
 
-/* A thread was woken in an interrupt. */
+/* A thread was woken in an interrupt, or in a call that is known. */
 struct wake {
     int64_t time;
     const struct origin *origin;
-    struct wake_cause cause;
+    struct wake_cause cause;      /* if it is in_interrupt */
+    const struct call_name *call; /* calls_find() */
     int32_t pid;
+    bool in_interrupt;
 };
 
 struct wake_cpu;
@@ -38,6 +42,7 @@ struct wake_class;
 
 /* Zeroed: empty. */
 struct wakes {
+    struct calls calls;
     struct arena arena; /* names */
     struct map names;   /* of interrupts, by source and number */
     struct map cpus;    /* struct wake_cpu */
@@ -53,9 +58,9 @@ int wakes_put(struct wakes *wakes, const struct item *item);
 void wakes_drop(struct wakes *wakes, int64_t until);
 void wakes_done(struct wakes *wakes);
 
-/* The interrupt in which thread PID of ORIGIN was woken at TIME; NULL: in none that was seen. */
-const struct wake_cause *wakes_find(const struct wakes *wakes, const struct origin *origin,
-                                    int32_t pid, int64_t time);
+/* How thread PID of ORIGIN was woken at TIME; NULL: not in an interrupt that was seen, and in no call that is known. */
+const struct wake *wakes_find(const struct wakes *wakes, const struct origin *origin, int32_t pid,
+                              int64_t time);
 /* After wakes_put(ITEM): the interrupt that its CPU handles, or that ITEM ends; false: it is not known to handle one. */
 bool wakes_find_interrupt(const struct wakes *wakes, const struct item *item,
                           struct wake_cause *ret_cause);

@@ -31,7 +31,8 @@ void path_walk_add(struct path_walk *walk, const struct path_segment *segment)
         return;
     if (walk->n > walk->n_done && last->what == segment->what && last->origin == segment->origin &&
         last->pid == segment->pid && last->cpu == segment->cpu && last->reason == segment->reason &&
-        last->name == segment->name && last->device == segment->device && last->n_behind == 0 &&
+        last->name == segment->name && last->call == segment->call &&
+        last->wakes == segment->wakes && last->device == segment->device && last->n_behind == 0 &&
         segment->n_behind == 0) {
         last->end = segment->end;
         last->limits[1] = limit_of(walk, segment, 1, segment->end);
@@ -154,9 +155,10 @@ const struct origin *path_walk_kernel(const struct history *history, const struc
     return history->has_hosts ? NULL : history->host;
 }
 
-/* It sleeps until the interrupt CAUSE, at END. */
+/* It sleeps in CALL, which may be NULL, until the interrupt CAUSE, at END. */
 static void walk_interrupt(struct path_walk *walk, const struct origin *origin, int32_t pid,
-                           const struct wake_cause *cause, int64_t begin, int64_t end)
+                           const struct wake_cause *cause, const char *call, int64_t begin,
+                           int64_t end)
 {
     const struct io_request *request =
         cause->completed_at != TIME_UNKNOWN
@@ -168,7 +170,8 @@ static void walk_interrupt(struct path_walk *walk, const struct origin *origin, 
                                    .pid = pid,
                                    .cpu = CPU_UNKNOWN,
                                    .what = PATH_INTERRUPT,
-                                   .name = cause->name};
+                                   .name = cause->name,
+                                   .call = call};
 
     if (request) {
         path_walk_follow_request(walk, request, begin, end);
@@ -177,12 +180,26 @@ static void walk_interrupt(struct path_walk *walk, const struct origin *origin, 
     if (cause->completed_at != TIME_UNKNOWN) {
         segment.what = PATH_UNKNOWN;
         segment.reason = PATH_NO_REQUEST;
-        segment.name = NULL;
+        segment.name = segment.call = NULL;
     } else if (cause->interrupt == INTERRUPT_TIMER) {
         segment.what = PATH_TIMER;
         segment.name = NULL;
     }
     path_walk_add(walk, &segment);
+}
+
+/* Thread PID of ORIGIN was woken in CALL, which may be NULL, by WAKER: what that did. */
+static void walk_waker(struct path_walk *walk, const struct origin *origin, int32_t pid,
+                       const char *call, int32_t waker, int64_t begin, int64_t end)
+{
+    const char *outer_call = walk->call;
+    int32_t outer_wakes = walk->wakes;
+
+    walk->call = call;
+    walk->wakes = call ? pid : 0;
+    path_walk_follow(walk, origin, waker, begin, end);
+    walk->call = outer_call;
+    walk->wakes = outer_wakes;
 }
 
 /* It slept until END, when it was woken as WOKEN says; NULL: that is not known. */
@@ -194,13 +211,13 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
     bool is_woken =
         woken && woken->state == STATE_WOKEN && woken->begin == sleep->end && woken->begin_seen;
     /* The wait that follows may not be over, or not be given yet; who woke the thread in an interrupt is known by now. */
-    const struct wake_cause *cause =
-        sleep->end_seen && (is_woken || !woken)
-            ? wakes_find(&walk->history->wakes, origin, log->id, sleep->end)
-            : NULL;
+    const struct wake *wake = sleep->end_seen && (is_woken || !woken)
+                                  ? wakes_find(&walk->history->wakes, origin, log->id, sleep->end)
+                                  : NULL;
+    const char *call = wake ? call_phrase(wake->call) : NULL;
 
-    if (cause) {
-        walk_interrupt(walk, origin, log->id, cause, begin, end);
+    if (wake && wake->in_interrupt) {
+        walk_interrupt(walk, origin, log->id, &wake->cause, call, begin, end);
     } else if (!sleep->end_seen || !is_woken) {
         path_walk_add_unknown(walk, origin, log->id, PATH_NO_WAKER, begin, end);
     } else if (sleep->end <= walk->history->gone_until) {
@@ -208,10 +225,10 @@ static void walk_sleep(struct path_walk *walk, const struct history_log *log,
     } else if (woken->by == STATE_BY_INTERRUPT || woken->by == 0) {
         /* The idle thread wakes nobody. */
         walk_interrupt(walk, origin, log->id, &(struct wake_cause){.completed_at = TIME_UNKNOWN},
-                       begin, end);
+                       call, begin, end);
     } else if (woken->by > 0 && woken->by != log->id) {
         if (history_knows_interrupts(walk->history, origin))
-            path_walk_follow(walk, origin, woken->by, begin, end);
+            walk_waker(walk, origin, log->id, call, woken->by, begin, end);
         else
             path_walk_add_unknown(walk, origin, log->id, PATH_MAYBE_IRQ, begin, end);
     } else {
@@ -234,8 +251,14 @@ void path_walk_vcpu(struct path_walk *walk, const struct origin *guest, int32_t 
     const struct origin *host = history->has_hosts ? NULL : history->host;
     bool is_shared = false;
     int32_t runner = host ? history_vcpu_thread(history, guest, cpu, &is_shared) : PID_UNKNOWN;
-    const struct path_segment runs = {
-        .origin = guest, .pid = pid, .cpu = cpu, .what = PATH_RUNS, .begin = begin, .end = end};
+    const struct path_segment runs = {.origin = guest,
+                                      .pid = pid,
+                                      .cpu = cpu,
+                                      .what = PATH_RUNS,
+                                      .begin = begin,
+                                      .end = end,
+                                      .call = walk->call,
+                                      .wakes = walk->wakes};
     const struct history_clock clock = history_clock(history, guest);
     const struct path_bounds bounds = {
         .outer = walk->bounds, .times = {begin, end}, .clocks = {clock, clock}};
@@ -247,7 +270,11 @@ void path_walk_vcpu(struct path_walk *walk, const struct origin *guest, int32_t 
     }
     walk->n_done = before;
     walk->bounds = &bounds;
+    walk->call = NULL; /* of the guest */
+    walk->wakes = 0;
     path_walk_follow(walk, host, runner, begin, end);
+    walk->call = runs.call;
+    walk->wakes = runs.wakes;
     walk->bounds = bounds.outer;
     walk->n_done = n_done;
     /* While that runs, the guest's thread does; unless it may run another vCPU of the guest. */
@@ -259,6 +286,8 @@ void path_walk_vcpu(struct path_walk *walk, const struct origin *guest, int32_t 
             segment->origin = guest;
             segment->pid = pid;
             segment->cpu = cpu;
+            segment->call = runs.call;
+            segment->wakes = runs.wakes;
         }
     }
 }
@@ -305,7 +334,9 @@ static void add_run(struct path_walk *walk, const struct history_log *log, int32
                                                .pid = log->id,
                                                .cpu = cpu,
                                                .what = (uint8_t)what,
-                                               .name = name});
+                                               .name = name,
+                                               .call = what == PATH_RUNS ? walk->call : NULL,
+                                               .wakes = what == PATH_RUNS ? walk->wakes : 0});
 }
 
 /* Whether all that the thread of LOG did from TIME to state number I is known. */
@@ -464,6 +495,8 @@ static void begin_walk(struct path_walk *walk)
     walk->n = walk->n_done = walk->n_behind = walk->depth = 0;
     walk->error = 0;
     walk->is_own = false;
+    walk->call = NULL;
+    walk->wakes = 0;
     walk->bounds = NULL;
 }
 
@@ -472,7 +505,7 @@ int path_walk_thread(struct path_walk *walk, const struct path_end *end, int64_t
 {
     begin_walk(walk);
     if (end->in_interrupt)
-        walk_interrupt(walk, end->origin, end->pid, &end->cause, begin, until);
+        walk_interrupt(walk, end->origin, end->pid, &end->cause, NULL, begin, until);
     else
         path_walk_follow(walk, end->origin, end->pid, begin, until);
     set_errors(walk);

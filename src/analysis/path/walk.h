@@ -78,6 +78,9 @@ struct path_segment {
     uint8_t what;                /* enum path_what */
     uint8_t reason;              /* enum path_reason */
     const char *name;            /* of an interrupt or a stage; NULL: none */
+    /* What it sleeps in; of PATH_RUNS, what thread `wakes` is in, which it wakes later (calls.h). NULL: not known. */
+    const char *call;
+    int32_t wakes;
     uint64_t device;             /* of a request */
     struct path_limit limits[2]; /* its begin and end */
     uint32_t error_ns;           /* of its duration */
@@ -93,7 +96,10 @@ struct path_walk {
     struct path_behind *behind;
     unsigned n_behind, behind_room;
     unsigned depth;
-    bool is_own;                      /* path_walk_own() */
+    bool is_own; /* path_walk_own() */
+    /* Who is walked wakes thread `wakes` of its kernel, which is in `call`; NULL: not known. */
+    const char *call;
+    int32_t wakes;
     const struct path_bounds *bounds; /* of what is walked now; NULL: none */
     int error;                        /* -ENOMEM */
 };

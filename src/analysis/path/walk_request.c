@@ -147,6 +147,8 @@ void path_walk_follow_request(struct path_walk *walk, const struct io_request *r
                               int64_t begin, int64_t end)
 {
     struct path_bounds bounds;
+    const char *outer_call = walk->call;
+    int32_t outer_wakes = walk->wakes;
     unsigned first = 0, before;
     int64_t from = begin;
 
@@ -155,6 +157,8 @@ void path_walk_follow_request(struct path_walk *walk, const struct io_request *r
         return;
     }
     walk->depth++;
+    walk->call = NULL; /* it is the request that ends */
+    walk->wakes = 0;
     while (request->at[first] == TIME_UNKNOWN)
         first++;
     if (request->at[first] > from) {
@@ -185,5 +189,7 @@ void path_walk_follow_request(struct path_walk *walk, const struct io_request *r
     /* Its interrupt goes on. */
     if (from < end)
         walk_stage(walk, request, IO_COMPLETED, from, end);
+    walk->call = outer_call;
+    walk->wakes = outer_wakes;
     walk->depth--;
 }
