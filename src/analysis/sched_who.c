@@ -162,11 +162,11 @@ struct adding {
     struct who_victim *victim;
 };
 
-static int add_pair_time(void *arg, int32_t by, int64_t ticks)
+static int add_pair_time(void *arg, int32_t by, int64_t begin, int64_t end)
 {
     const struct adding *adding = arg;
 
-    return add(adding->who, adding->victim, by, ticks);
+    return add(adding->who, adding->victim, by, ticks_between(begin, end));
 }
 
 /* VICTIM waited for CPU. */

@@ -36,7 +36,8 @@ static const struct cli_option what_options[] = {
 static const struct option_group groups[] = {
     {"What is explained", what_options, 0},
     {"Output", analysis_fixed_output_options, MEMBER(common),
-     .page = "With --events, each segment is a span."},
+     .page = "With --events, each segment is a span; a wait for a CPU has a span for each that ran "
+             "there."},
     {"Which intervals", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select),
      .page = "--from, --until, --cpu, --pid and --vcpu select intervals by their begin. "

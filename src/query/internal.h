@@ -32,9 +32,9 @@ struct query {
     bool declares; /* a table is declaring its columns; no query does */
     struct arena arena; /* for rows */
     struct memory_rows rows[FIXED_TABLES];
-    struct intervals *spans, *states; /* NULL until they are made */
-    struct copy *copies;              /* query/copies.h */
-    sqlite3 *copies_db;               /* NULL while there are no copies */
+    struct intervals *spans, *states, *paths; /* NULL until they are made */
+    struct copy *copies;                      /* query/copies.h */
+    sqlite3 *copies_db;                       /* NULL while there are no copies */
     unsigned n_copies;
     uint64_t n_items; /* of the trace; 0 if unknown */
 };
@@ -59,7 +59,11 @@ int query_reading_failed(struct query *query, const struct error *error);
 /* Notes LOSSES of one reading of TRACE; TRACE NULL if it was not read. */
 void query_note_losses(struct query *query, const struct trace *trace, struct losses *losses);
 
-/* Reads the trace to find the tables of events, and the rows of all fixed tables except spans and states. */
+/* Gives all items of TRACE to SINK, and finishes it. *RET_FAILED: what ended the reading before the end. */
+int query_read_all(struct query *query, struct trace *trace, struct sink *sink,
+                   struct error *ret_failed);
+/* Reads the trace so that the tables of events are known, and the rows of all fixed tables but those of spans and
+ * states. */
 int query_survey(struct query *query);
 /* Makes the rows of TABLE_SPAN or TABLE_STATE. */
 int query_make_intervals(struct query *query, enum fixed_table table);
@@ -82,6 +86,9 @@ void memory_rows_sort(struct memory_rows *rows, enum fixed_table number);
 /* Makes tables known. A code of SQLite. */
 int memory_tables_register(struct query *query);
 int interval_tables_register(struct query *query);
+int path_table_register(struct query *query); /* path, blame */
+/* Calls PUT for each table of this kind. */
+void path_tables_foreach(void (*put)(void *arg, const char *name), void *arg);
 int scan_tables_register(struct query *query);        /* event, events, events_json */
 int scan_tables_register_events(struct query *query); /* after query_survey() */
 int functions_register(struct query *query);

@@ -34,6 +34,8 @@ static int open_database(struct query *query)
     if (code == SQLITE_OK)
         code = interval_tables_register(query);
     if (code == SQLITE_OK)
+        code = path_table_register(query);
+    if (code == SQLITE_OK)
         code = scan_tables_register(query);
     if (code == SQLITE_OK)
         code = functions_register(query);
@@ -76,8 +78,11 @@ void query_close(struct query *query)
         intervals_done(query->spans);
     if (query->states)
         intervals_done(query->states);
+    if (query->paths)
+        intervals_done(query->paths);
     free(query->spans);
     free(query->states);
+    free(query->paths);
     for (unsigned i = 0; i < FIXED_TABLES; i++)
         free(query->rows[i].rows);
     arena_done(&query->arena);
@@ -206,6 +211,7 @@ void query_known_tables(const struct query *query, void (*put)(void *arg, const 
 {
     for (unsigned i = 0; i < FIXED_TABLES; i++)
         put(arg, fixed_tables[i].name);
+    path_tables_foreach(put, arg);
     for (unsigned i = 0; reserved_table_names[i]; i++)
         put(arg, reserved_table_names[i]);
     for (const struct event_family *family = query->events ? query->events->first_family : NULL;

@@ -7,6 +7,7 @@
  *    columns that the query uses are decoded.
  *  - `span` and `state` are made when a query first needs them, and kept in a temporary file. It has an index for each
  *    set of columns by which queries look up rows (query/intervals.h).
+ *  - So is `path`, the segments of why intervals took so long. `blame` adds them up. Exports have neither.
  *  - The other tables are kept in memory. They and the list of events need one reading of the trace.
  *
  * A query can only read (query/guard.c). Not thread-safe. */
@@ -35,6 +36,8 @@ struct query_options {
     /* Rules whose spans are in `span`; with 0 rules, all built-in ones. They outlive the query. */
     const struct span_rule *rules;
     unsigned n_rules;
+    /* `path` explains the spans of the last N_GIVEN of these rules, or, with 0, requests to disks. */
+    unsigned n_given;
     /* Called with each run of items that is read. May be NULL. */
     void (*progress)(void *arg, const struct trace *trace);
     void *progress_arg;

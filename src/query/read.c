@@ -5,9 +5,8 @@
 
 #include "query/internal.h"
 
-/* Puts all items of TRACE to SINK, and finishes it. *RET_FAILED: the error that ended the reading early. */
-static int read_all(struct query *query, struct trace *trace, struct sink *sink,
-                    struct error *failed)
+int query_read_all(struct query *query, struct trace *trace, struct sink *sink,
+                   struct error *failed)
 {
     struct losses losses = {0};
     const struct item *items;
@@ -107,7 +106,7 @@ int query_survey(struct query *query)
     };
     r = tables_sink_open(&options, &ops, query, &query->tables, &query->error);
     if (r == 0)
-        r = read_all(query, trace, query->tables, &failed);
+        r = query_read_all(query, trace, query->tables, &failed);
     if (r < 0) {
         sink_free(query->tables);
         query->tables = NULL;
@@ -227,7 +226,7 @@ int query_make_intervals(struct query *query, enum fixed_table table)
     if (r == 0) {
         struct error before = query->error;
 
-        r = read_all(query, trace, sink, &failed);
+        r = query_read_all(query, trace, sink, &failed);
         /* The error of the temporary file says more. */
         if (before.code)
             query->error = before;

@@ -100,6 +100,26 @@ jq -ne --slurpfile path found --slurpfile states states '[$path[0].rows[].sum] |
 jq -e '([.slowest[].pid] | unique | length) as $n | ([.rows[].sum] | add) as $sum | $sum > 10000000 and $sum <= $n * 50000000 and
     all(.slowest[]; .begin_ns >= 29749600000000 and .end_ns <= 29749650000001)' found >/dev/null || fail "$(jq -c .slowest[] found)"
 
+case="tables of SQL"
+"$strata" path -f json vm >found 2>err || fail "$(cat err)"
+"$strata" sql --format json -c 'SELECT * FROM blame' vm >blame 2>err || fail "$(cat err)"
+python3 - found blame <<'END' || fail "blame is not what path shows"
+import json, sys
+rows = {tuple(row["key"][k] for k in ("of", "layer", "who", "what", "cause")): (row["n"], row["sum"], row["part"])
+        for row in json.load(open(sys.argv[1]))["rows"]}
+text = open(sys.argv[2]).read()
+blame = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+blame = {tuple(row[k] for k in ("kind", "layer", "who", "what", "cause")): (row["n"], row["sum_ns"], row["part"]) for row in blame}
+assert rows.keys() == blame.keys() and len(rows) > 20, rows.keys() ^ blame.keys()
+for key, (n, total, part) in rows.items():
+    assert blame[key][0] == n and abs(blame[key][1] - total) <= n and abs(blame[key][2] - part) < 1e-4, (key, blame[key], n, total, part)
+END
+[ "$("$strata" sql --format csv -c 'SELECT count(*) FROM (SELECT begin_ns - lag(end_ns) OVER (PARTITION BY interval ORDER BY begin_ns, end_ns) AS gap
+    FROM path) WHERE gap <> 0' vm | tail -1 | tr -d '\r')" = 0 ] || fail "path has gaps"
+"$strata" sql --format csv --pair 'wrote: virtio_blk_handle_write(req) -> virtio_blk_req_complete(req)' \
+    -c 'SELECT DISTINCT kind FROM path' vm >found 2>err || fail "$(cat err)"
+[ "$(tail -1 found | tr -d '\r')" = wrote ] || fail "$(cat found)"
+
 case="spans of a rule"
 "$strata" path -f json virtio-blk --pair 'block_rq_issue(sector) -> block_rq_complete(sector)' --slowest 1000 vm >found 2>err || fail "$(cat err)"
 jq -e '[.slowest[].name] | unique | length == 2' found >/dev/null || fail "$(jq '[.slowest[].name] | unique' found)"

@@ -12,6 +12,8 @@
 #include "analysis/path/path_finder.h"
 #include "analysis/result/result_rows.h"
 
+#define PATH_KEYS 5 /* of, layer, who, what, cause */
+
 enum path_of {
     PATH_OF_REQUESTS,
     PATH_OF_SPANS,

@@ -223,21 +223,49 @@ static struct row *get_row(struct path *path, unsigned group, const struct path_
     return row;
 }
 
-static int put_span(const struct path *path, const struct row *row,
-                    const struct path_segment *segment)
+/* A part of SEGMENT; BEHIND: who ran. */
+static int put_part(struct path *path, unsigned group, const struct path_segment *segment,
+                    const struct path_behind *behind, int64_t begin, int64_t end)
 {
-    const struct analysis_span span = {.begin = segment->begin,
-                                       .end = segment->end,
-                                       .error_ns = segment->error_ns,
-                                       .cpu = segment->cpu,
-                                       .pid = segment->pid,
-                                       .vcpu = VCPU_UNKNOWN,
-                                       .origin = segment->origin,
-                                       .keys = row->keys,
-                                       .numbers = row->values,
-                                       .has_number = row->has_value};
+    const struct row *row = get_row(path, group, segment, behind);
+    struct analysis_span span = {.begin = begin,
+                                 .end = end,
+                                 .error_ns = segment->error_ns,
+                                 .cpu = segment->cpu,
+                                 .pid = segment->pid,
+                                 .vcpu = VCPU_UNKNOWN,
+                                 .origin = segment->origin};
 
+    if (!row)
+        return -ENOMEM;
+    span.keys = row->keys;
+    span.numbers = row->values;
+    span.has_number = row->has_value;
     return path->analysis.put_span(path->analysis.put_span_arg, &span);
+}
+
+struct putting {
+    struct path *path;
+    unsigned group;
+    const struct path_segment *segment;
+};
+
+static int put_run(void *arg, int32_t by, int64_t begin, int64_t end)
+{
+    const struct putting *putting = arg;
+
+    return put_part(putting->path, putting->group, putting->segment,
+                    &(struct path_behind){.by = by}, begin, end);
+}
+
+/* What ran while SEGMENT waited, one after the other; else all of it. */
+static int put_span(struct path *path, unsigned group, const struct path_segment *segment)
+{
+    if (segment->n_behind == 0)
+        return put_part(path, group, segment, NULL, segment->begin, segment->end);
+    return cpu_log_foreach(history_cpu(&path->finder.history, segment->origin, segment->cpu),
+                           segment->begin, segment->end, put_run,
+                           &(struct putting){path, group, segment});
 }
 
 /* TICKS of the interval that is counted are of SEGMENT. */
@@ -256,9 +284,6 @@ static int add_part(struct path *path, unsigned group, const struct path_segment
     }
     path->errors[row->number] = MAX(path->errors[row->number], segment->error_ns);
     path->parts[row->number] = ticks_sum(path->parts[row->number], ticks);
-    if (path->analysis.put_span &&
-        (!behind || behind == &path->finder.walk.behind[segment->first_behind]))
-        return put_span(path, row, segment);
     return 0;
 }
 
@@ -357,6 +382,8 @@ int path_count(struct path *path, const struct path_pending *pending,
 
             r = add_part(path, pending->group, segment, behind, behind->ticks);
         }
+        if (r >= 0 && path->analysis.put_span)
+            r = put_span(path, pending->group, segment);
     }
     for (unsigned i = 0; i < path->n_touched && r >= 0; i++) {
         uint32_t number = path->touched[i];

@@ -6,8 +6,6 @@
 
 #include "analysis/path/path.h"
 
-#define PATH_KEYS 5 /* of, layer, who, what, cause */
-
 /* Intervals of a kind: "guest read", a rule, "wait". */
 struct path_group {
     const char *name;            /* of a rule, or of threads; NULL: … */

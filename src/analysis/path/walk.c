@@ -118,11 +118,11 @@ struct adding {
     unsigned first;
 };
 
-static int add_runner(void *arg, int32_t by, int64_t ticks)
+static int add_runner(void *arg, int32_t by, int64_t begin, int64_t end)
 {
     const struct adding *adding = arg;
 
-    add_behind(adding->walk, adding->first, by, ticks);
+    add_behind(adding->walk, adding->first, by, end - begin);
     return adding->walk->error;
 }
 

@@ -200,23 +200,25 @@ void cpu_log_range(struct cpu_log *log, int64_t begin, int64_t end, uint64_t *re
     *ret_first = find_first(log, *ret_until, begin);
 }
 
-int cpu_log_foreach(struct cpu_log *log, int64_t begin, int64_t end,
-                    int (*put)(void *arg, int32_t by, int64_t ticks), void *arg)
+int cpu_log_foreach(struct cpu_log *log, int64_t begin, int64_t end, cpu_run_fn *put, void *arg)
 {
-    int64_t rest = ticks_between(begin, end);
     uint64_t first = 0, until = 0;
+    int64_t to = end;
     int r = 0;
 
     if (log)
         cpu_log_range(log, begin, end, &first, &until);
     for (uint64_t i = until; i > first && r >= 0; i--) {
         const struct cpu_run *run = cpu_log_at(log, i - 1);
-        int64_t ticks = ticks_between(MAX(run->begin, begin), MIN(run->end, end));
+        int64_t run_begin = MAX(run->begin, begin), run_end = MIN(run->end, to);
 
-        if (ticks <= 0)
+        if (run_end <= run_begin)
             continue;
-        rest -= ticks;
-        r = put(arg, run->by, ticks);
+        if (run_end < to)
+            r = put(arg, RUN_UNKNOWN, run_end, to);
+        if (r >= 0)
+            r = put(arg, run->by, run_begin, run_end);
+        to = run_begin;
     }
-    return r >= 0 && rest > 0 ? put(arg, RUN_UNKNOWN, rest) : r;
+    return r >= 0 && to > begin ? put(arg, RUN_UNKNOWN, begin, to) : r;
 }

@@ -67,10 +67,10 @@ static inline struct cpu_run *cpu_log_at(const struct cpu_log *log, uint64_t num
 /* Finds the runs from BEGIN to END: from number *RET_FIRST to before *RET_UNTIL. */
 void cpu_log_range(struct cpu_log *log, int64_t begin, int64_t end, uint64_t *ret_first,
                    uint64_t *ret_until);
-/* Calls PUT for each run from BEGIN to END, the latest first, and for RUN_UNKNOWN with the rest of the time. LOG may be
+/* Calls PUT for each run from BEGIN to END, the latest first, and for RUN_UNKNOWN with each part whose run is unknown. LOG may be
  * NULL. 0, or a negative result of PUT. */
-int cpu_log_foreach(struct cpu_log *log, int64_t begin, int64_t end,
-                    int (*put)(void *arg, int32_t by, int64_t ticks), void *arg);
+typedef int cpu_run_fn(void *arg, int32_t by, int64_t begin, int64_t end);
+int cpu_log_foreach(struct cpu_log *log, int64_t begin, int64_t end, cpu_run_fn *put, void *arg);
 
 /* A part of a wait, for one CPU. */
 struct cpu_wait {

@@ -96,7 +96,7 @@ static char *next_match(const char *start, int state)
 
 static char **complete(const char *start, int from, int to)
 {
-    static const char *const usual[] = {"event", "span", "state"};
+    static const char *const usual[] = {"event", "span", "state", "path", "blame"};
     struct error error = {0};
 
     (void)from;
