@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """same_tables.py: spans and states are the same numbers in `latency` and `sched`, in SQL's tables and in Python's, on made machines:
 of traces that are whole, that lost events, of which a CPU is missing, ends early or begins late, with and without stated lengths of
-files, of these merged and exported, and of a trace.dat that was cut. With STRATA_TEST_SEED, of that machine again."""
+files, of these merged and exported, and of a trace.dat that was cut. STRATA_TEST_SEED gives another machine."""
 import collections
 import json
 import os
@@ -117,7 +117,7 @@ PLANTS = {
 
 
 def main():
-    seed = int(os.environ.get("STRATA_TEST_SEED") or random.randrange(1 << 32))
+    seed = int(os.environ.get("STRATA_TEST_SEED") or 12)
     n = 0
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)

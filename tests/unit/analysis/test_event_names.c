@@ -42,7 +42,7 @@ static const char *const versions[LAYERS][VERSIONS] = {
 
 /* The groups of a kernel's events that are given. What is asked for in another one is found to be missing: add it. */
 static const char *const groups[] = {
-    "block", "ftrace",       "ipi",   "irq",      "irq_vectors", "kvm",   "kvm_hv",
+    "block", "ftrace",       "ipi",   "irq",      "irq_vectors", "kvm",   "kvm_hv",    "lock",
     "power", "raw_syscalls", "sched", "syscalls", "task",        "timer", "workqueue",
 };
 
