@@ -631,6 +631,16 @@ static const char *cpu_hint(const struct source *source)
     return instance->hint;
 }
 
+/* True if the first page begins at TIME after the next two, which begin in order from SECOND on. Its events are lost. */
+static bool is_first_damaged(const struct ftrace_cpu *cpu, int64_t time, int64_t second)
+{
+    int64_t third;
+
+    return second != TIME_UNKNOWN && time > second && cpu->feed->peek &&
+           cpu->feed->left(cpu->feed) >= 3 && page_begin(cpu, 2, &third) == 0 && third >= second &&
+           third < time;
+}
+
 /* SECOND: when its second page begins; TIME_UNKNOWN: there is none. */
 static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, int64_t second,
                           bool is_after_loss)
@@ -640,6 +650,10 @@ static void note_begin_at(struct ftrace_cpu *cpu, uint64_t begin, int64_t second
 
     cpu->begin = time;
     cpu_ends_note_begin(&cpu->instance->ends, cpu->cpu, time, second);
+    if (is_first_damaged(cpu, time, second)) {
+        time = second;
+        is_after_loss = true;
+    }
     origin->last_begin = MAX(origin->last_begin, time);
     if (cpu->feed->is_cut || is_after_loss)
         origin->lost_begin = MAX(origin->lost_begin, time);
