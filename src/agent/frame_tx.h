@@ -20,8 +20,8 @@
 
 #include <pthread.h>
 
-#include "agent/guest_clock.h"
 #include "agent/reader.h"
+#include "agent/trace_clock.h"
 #include "proto/message.h"
 
 #define FRAME_TX_PONGS 8

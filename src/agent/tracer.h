@@ -4,8 +4,8 @@
 /* Traces what a host has requested: a tracefs instance with its events, filters, clock and buffers, and the readers of
  * it. The instance is removed at the end. Used by one thread (the sender); the readers have their own threads. */
 
-#include "agent/guest_clock.h"
 #include "agent/readers.h"
+#include "agent/trace_clock.h"
 #include "agent/tracefs.h"
 #include "proto/message.h"
 

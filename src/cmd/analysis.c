@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/required_events.h"
+#include "analysis/event_sets.h"
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
@@ -327,8 +327,7 @@ static int report_missing(const struct analysis_options *options, const struct t
     select_options_put_read(&options->select, &selected);
     text_put_char(&selected, '\0');
     if (!selected.error)
-        required_events_put_missing(analysis->ops->name, selected.start, trace_classes(trace),
-                                    &text);
+        event_set_put_missing(analysis->ops->name, selected.start, trace_classes(trace), &text);
     if (text.error || selected.error)
         return cli_no_memory();
     cli_error("%.*s", (int)text_len(&text), text.start);

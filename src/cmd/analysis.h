@@ -62,6 +62,6 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
  * reports. An exit status; errors are printed. */
 int analysis_print(const struct analysis_options *options, struct trace *trace,
                    struct analysis *analysis);
-/* The same; reports missing events, and how to record them (analysis/required_events.h). */
+/* The same; reports missing events, and how to record them (analysis/event_sets.h). */
 int analysis_run(const struct analysis_options *options, struct trace *trace,
                  struct analysis *analysis);

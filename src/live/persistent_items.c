@@ -19,7 +19,7 @@ struct bound_class {
     const struct event_class *class;
 };
 
-struct rebind {
+struct persistent_items {
     struct catalogue catalogue;
     struct bound_origin **origins;
     unsigned n_origins;
@@ -32,27 +32,27 @@ struct rebind {
     struct item items[PIECE];
 };
 
-int rebind_new(struct rebind **ret)
+int persistent_items_new(struct persistent_items **ret)
 {
-    struct rebind *rebind = calloc(1, sizeof *rebind);
+    struct persistent_items *persistent = calloc(1, sizeof *persistent);
 
-    if (!rebind)
+    if (!persistent)
         return -ENOMEM;
-    *ret = rebind;
+    *ret = persistent;
     return 0;
 }
 
-void rebind_free(struct rebind *rebind)
+void persistent_items_free(struct persistent_items *persistent)
 {
-    if (!rebind)
+    if (!persistent)
         return;
-    rebind_close(rebind);
-    for (unsigned i = 0; i < rebind->n_origins; i++)
-        map_done(&rebind->origins[i]->classes);
-    free(rebind->origins);
-    free(rebind->classes);
-    catalogue_done(&rebind->catalogue);
-    free(rebind);
+    persistent_items_close(persistent);
+    for (unsigned i = 0; i < persistent->n_origins; i++)
+        map_done(&persistent->origins[i]->classes);
+    free(persistent->origins);
+    free(persistent->classes);
+    catalogue_done(&persistent->catalogue);
+    free(persistent);
 }
 
 /* ---- Origins ---- */
@@ -110,52 +110,53 @@ static int copy_str(struct arena *arena, const char *s, const char **ret)
     return s && !*ret ? -ENOMEM : 0;
 }
 
-static struct bound_origin *add_origin(struct rebind *rebind, const struct origin *live,
-                                       const char *key)
+static struct bound_origin *add_origin(struct persistent_items *persistent,
+                                       const struct origin *live, const char *key)
 {
     static const struct origin_kernel kernel;
-    struct arena *arena = &rebind->catalogue.arena;
+    struct arena *arena = &persistent->catalogue.arena;
     struct bound_origin *bound = arena_alloc(arena, sizeof *bound);
     struct bound_origin **bigger =
-        realloc(rebind->origins, (rebind->n_origins + 1) * sizeof(struct bound_origin *));
+        realloc(persistent->origins, (persistent->n_origins + 1) * sizeof(struct bound_origin *));
 
     if (bigger)
-        rebind->origins = bigger;
+        persistent->origins = bigger;
     if (!bigger || !bound)
         return NULL;
-    bound->origin = (struct origin){
-        .number = rebind->n_origins, .layer = live->layer, .kernel = live->kernel ? &kernel : NULL};
+    bound->origin = (struct origin){.number = persistent->n_origins,
+                                    .layer = live->layer,
+                                    .kernel = live->kernel ? &kernel : NULL};
     if (copy_str(arena, key, &bound->key) < 0 ||
         copy_str(arena, live->host_name, &bound->origin.host_name) < 0 ||
         copy_str(arena, live->machine, &bound->origin.machine) < 0 ||
-        catalogue_list_origin(&rebind->catalogue, &bound->origin) < 0)
+        catalogue_list_origin(&persistent->catalogue, &bound->origin) < 0)
         return NULL;
-    rebind->origins[rebind->n_origins++] = bound;
+    persistent->origins[persistent->n_origins++] = bound;
     return bound;
 }
 
-static struct bound_origin *bind_origin(struct rebind *rebind, const struct origin *live,
-                                        const char *key)
+static struct bound_origin *bind_origin(struct persistent_items *persistent,
+                                        const struct origin *live, const char *key)
 {
     struct bound_origin *bound = NULL;
 
-    for (unsigned i = 0; i < rebind->n_origins && !bound; i++)
-        if (strcmp(rebind->origins[i]->key, key) == 0 &&
-            rebind->origins[i]->origin.layer == live->layer)
-            bound = rebind->origins[i];
+    for (unsigned i = 0; i < persistent->n_origins && !bound; i++)
+        if (strcmp(persistent->origins[i]->key, key) == 0 &&
+            persistent->origins[i]->origin.layer == live->layer)
+            bound = persistent->origins[i];
     if (!bound)
-        bound = add_origin(rebind, live, key);
+        bound = add_origin(persistent, live, key);
     if (bound)
         set_live(bound, live);
     return bound;
 }
 
-int rebind_open(struct rebind *rebind, const struct trace *trace)
+int persistent_items_open(struct persistent_items *persistent, const struct trace *trace)
 {
     unsigned n = trace->catalogue.n_origins;
 
-    rebind_close(rebind);
-    rebind->trace = trace;
+    persistent_items_close(persistent);
+    persistent->trace = trace;
     for (unsigned i = 0; i < trace->n_inputs; i++) {
         const struct trace_input *input = &trace->inputs[i];
 
@@ -164,8 +165,8 @@ int rebind_open(struct rebind *rebind, const struct trace *trace)
 
             snprintf(key, sizeof key, "%u %s", j,
                      input->recorded ? input->recorded->name : input->path);
-            if (!bind_origin(rebind, trace->catalogue.origins[input->first_origin + j], key)) {
-                rebind_close(rebind);
+            if (!bind_origin(persistent, trace->catalogue.origins[input->first_origin + j], key)) {
+                persistent_items_close(persistent);
                 return -ENOMEM;
             }
         }
@@ -173,38 +174,39 @@ int rebind_open(struct rebind *rebind, const struct trace *trace)
     return 0;
 }
 
-void rebind_close(struct rebind *rebind)
+void persistent_items_close(struct persistent_items *persistent)
 {
-    for (unsigned i = 0; i < rebind->n_origins; i++)
-        rebind->origins[i]->live = NULL;
-    rebind->trace = NULL;
-    rebind->n_classes = 0;
-    rebind->recent_origin = NULL;
-    rebind->recent = NULL;
+    for (unsigned i = 0; i < persistent->n_origins; i++)
+        persistent->origins[i]->live = NULL;
+    persistent->trace = NULL;
+    persistent->n_classes = 0;
+    persistent->recent_origin = NULL;
+    persistent->recent = NULL;
 }
 
 /* An origin that came after the opening is numbered after the others. */
-struct bound_origin *rebind_origin(struct rebind *rebind, const struct origin *origin)
+struct bound_origin *persistent_items_origin(struct persistent_items *persistent,
+                                             const struct origin *origin)
 {
-    const struct catalogue *live = &rebind->trace->catalogue;
+    const struct catalogue *live = &persistent->trace->catalogue;
 
-    if (likely(origin == rebind->recent_origin))
-        return rebind->recent;
-    rebind->recent = NULL;
+    if (likely(origin == persistent->recent_origin))
+        return persistent->recent;
+    persistent->recent = NULL;
     for (unsigned i = 0; i < live->n_origins; i++) {
         if (live->origins[i] != origin)
             continue;
-        for (unsigned j = 0; j < rebind->n_origins; j++)
-            if (rebind->origins[j]->live == origin)
-                rebind->recent = rebind->origins[j];
-        if (!rebind->recent) {
+        for (unsigned j = 0; j < persistent->n_origins; j++)
+            if (persistent->origins[j]->live == origin)
+                persistent->recent = persistent->origins[j];
+        if (!persistent->recent) {
             char key[32];
 
             snprintf(key, sizeof key, "%u", i);
-            rebind->recent = bind_origin(rebind, origin, key);
+            persistent->recent = bind_origin(persistent, origin, key);
         }
-        rebind->recent_origin = rebind->recent ? origin : NULL;
-        return rebind->recent;
+        persistent->recent_origin = persistent->recent ? origin : NULL;
+        return persistent->recent;
     }
     return NULL;
 }
@@ -273,11 +275,11 @@ static int copy_fields(struct arena *arena, const struct event_class *live,
     return 0;
 }
 
-static int add_class(struct rebind *rebind, struct bound_origin *origin,
+static int add_class(struct persistent_items *persistent, struct bound_origin *origin,
                      const struct event_class *live, struct bound_class *first,
                      const struct event_class **ret)
 {
-    struct arena *arena = &rebind->catalogue.arena;
+    struct arena *arena = &persistent->catalogue.arena;
     struct event_class class = {
         .origin = &origin->origin, .n_fields = live->n_fields, .id = live->id};
     struct bound_class *bound = arena_alloc(arena, sizeof *bound);
@@ -288,7 +290,7 @@ static int add_class(struct rebind *rebind, struct bound_origin *origin,
         copy_str(arena, live->group, &class.group) < 0 ||
         copy_fields(arena, live, &class.fields) < 0)
         return -ENOMEM;
-    r = catalogue_add(&rebind->catalogue, &class, &added);
+    r = catalogue_add(&persistent->catalogue, &class, &added);
     if (r < 0)
         return r;
     *bound = (struct bound_class){.class = added};
@@ -303,46 +305,46 @@ static int add_class(struct rebind *rebind, struct bound_origin *origin,
 }
 
 /* -ENOMEM, -E2BIG. */
-static int bind_class(struct rebind *rebind, struct bound_origin *origin,
+static int bind_class(struct persistent_items *persistent, struct bound_origin *origin,
                       const struct event_class *live)
 {
     struct bound_class *first = map_get_str(&origin->classes, live->name, strlen(live->name));
 
     for (struct bound_class *bound = first; bound; bound = bound->next)
         if (is_same_class(bound->class, live)) {
-            rebind->classes[live->index] = bound->class;
+            persistent->classes[live->index] = bound->class;
             return 0;
         }
-    return add_class(rebind, origin, live, first, &rebind->classes[live->index]);
+    return add_class(persistent, origin, live, first, &persistent->classes[live->index]);
 }
 
 /* Binds all classes of the group of CLASS, because rules of spans look for classes of the other ends. */
-static _cold_ int bind_group(struct rebind *rebind, const struct event_class *class)
+static _cold_ int bind_group(struct persistent_items *persistent, const struct event_class *class)
 {
-    const struct catalogue *live = &rebind->trace->catalogue;
-    struct bound_origin *origin = rebind_origin(rebind, class->origin);
+    const struct catalogue *live = &persistent->trace->catalogue;
+    struct bound_origin *origin = persistent_items_origin(persistent, class->origin);
     const struct event_class **bigger;
     unsigned n = live->n_classes;
 
     if (!origin)
         return -ENOMEM;
-    if (rebind->n_classes < n) {
-        bigger = realloc(rebind->classes, n * sizeof(struct event_class *));
+    if (persistent->n_classes < n) {
+        bigger = realloc(persistent->classes, n * sizeof(struct event_class *));
         if (!bigger)
             return -ENOMEM;
-        memset(bigger + rebind->n_classes, 0,
-               (n - rebind->n_classes) * sizeof(struct event_class *));
-        rebind->classes = bigger;
-        rebind->n_classes = n;
+        memset(bigger + persistent->n_classes, 0,
+               (n - persistent->n_classes) * sizeof(struct event_class *));
+        persistent->classes = bigger;
+        persistent->n_classes = n;
     }
     for (unsigned i = 0; i < n; i++) {
         const struct event_class *other = live->classes[i];
         int r;
 
         if (other->origin != class->origin || !is_same_text(other->group, class->group) ||
-            rebind->classes[i])
+            persistent->classes[i])
             continue;
-        r = bind_class(rebind, origin, other);
+        r = bind_class(persistent, origin, other);
         if (r < 0)
             return r;
     }
@@ -351,38 +353,40 @@ static _cold_ int bind_group(struct rebind *rebind, const struct event_class *cl
 
 /* ---- Items ---- */
 
-static int bind_item(struct rebind *rebind, const struct item *item, struct item *ret)
+static int bind_item(struct persistent_items *persistent, const struct item *item, struct item *ret)
 {
     *ret = *item;
     if (unlikely(!item->class)) {
-        const struct bound_origin *origin = rebind_origin(rebind, item->origin);
+        const struct bound_origin *origin = persistent_items_origin(persistent, item->origin);
 
         if (!origin)
             return -ENOMEM;
         ret->origin = &origin->origin;
         return 0;
     }
-    if (unlikely(item->class->index >= rebind->n_classes || !rebind->classes[item->class->index])) {
-        int r = bind_group(rebind, item->class);
+    if (unlikely(item->class->index >= persistent->n_classes ||
+                 !persistent->classes[item->class->index])) {
+        int r = bind_group(persistent, item->class);
 
         if (r < 0)
             return r;
     }
-    ret->class = rebind->classes[item->class->index];
+    ret->class = persistent->classes[item->class->index];
     ret->origin = ret->class->origin;
     return 0;
 }
 
-int rebind_put(struct rebind *rebind, const struct item *items, unsigned n, struct sink *sink)
+int persistent_items_put(struct persistent_items *persistent, const struct item *items, unsigned n,
+                         struct sink *sink)
 {
     while (n > 0) {
         unsigned piece = MIN(n, PIECE);
         int r = 0;
 
         for (unsigned i = 0; i < piece && r >= 0; i++)
-            r = bind_item(rebind, &items[i], &rebind->items[i]);
+            r = bind_item(persistent, &items[i], &persistent->items[i]);
         if (r >= 0)
-            r = sink_put(sink, rebind->items, piece);
+            r = sink_put(sink, persistent->items, piece);
         if (r < 0)
             return r;
         items += piece;
@@ -391,16 +395,16 @@ int rebind_put(struct rebind *rebind, const struct item *items, unsigned n, stru
     return 0;
 }
 
-struct catalogue *rebind_catalogue(struct rebind *rebind)
+struct catalogue *persistent_items_catalogue(struct persistent_items *persistent)
 {
-    return &rebind->catalogue;
+    return &persistent->catalogue;
 }
 
-bool rebind_is_worn(const struct rebind *rebind)
+bool persistent_items_is_worn(const struct persistent_items *persistent)
 {
     unsigned n_gone = 0;
 
-    for (unsigned i = 0; i < rebind->n_origins; i++)
-        n_gone += !rebind->origins[i]->live;
-    return n_gone > GONE_MAX || rebind->catalogue.n_classes > CLASSES_MAX;
+    for (unsigned i = 0; i < persistent->n_origins; i++)
+        n_gone += !persistent->origins[i]->live;
+    return n_gone > GONE_MAX || persistent->catalogue.n_classes > CLASSES_MAX;
 }

@@ -28,21 +28,23 @@ static inline struct bound_origin *bound_origin_of(const struct origin *origin)
     return container_of(origin, struct bound_origin, origin);
 }
 
-struct rebind;
+struct persistent_items;
 
 /* -ENOMEM. */
-int rebind_new(struct rebind **ret);
-void rebind_free(struct rebind *rebind);
+int persistent_items_new(struct persistent_items **ret);
+void persistent_items_free(struct persistent_items *persistent);
 
-/* Makes TRACE the present opening, until rebind_close(). -ENOMEM. */
-int rebind_open(struct rebind *rebind, const struct trace *trace);
-void rebind_close(struct rebind *rebind);
+/* Makes TRACE the present opening, until persistent_items_close(). -ENOMEM. */
+int persistent_items_open(struct persistent_items *persistent, const struct trace *trace);
+void persistent_items_close(struct persistent_items *persistent);
 /* Puts N items of the present opening to SINK, bound. 0, -ENOMEM, or the result of SINK. */
-int rebind_put(struct rebind *rebind, const struct item *items, unsigned n, struct sink *sink);
+int persistent_items_put(struct persistent_items *persistent, const struct item *items, unsigned n,
+                         struct sink *sink);
 
 /* The lasting classes: all classes of each group that had an event. */
-struct catalogue *rebind_catalogue(struct rebind *rebind);
+struct catalogue *persistent_items_catalogue(struct persistent_items *persistent);
 /* Returns the lasting origin for ORIGIN of the present opening. */
-struct bound_origin *rebind_origin(struct rebind *rebind, const struct origin *origin);
+struct bound_origin *persistent_items_origin(struct persistent_items *persistent,
+                                             const struct origin *origin);
 /* True if so many sources have gone that everything should begin again. This bounds the memory. */
-bool rebind_is_worn(const struct rebind *rebind);
+bool persistent_items_is_worn(const struct persistent_items *persistent);

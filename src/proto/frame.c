@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
-#include "proto/check.h"
+#include "proto/checksum.h"
 
 static const uint8_t magic[4] = {'S', 'G', 'L', '1'};
 

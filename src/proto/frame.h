@@ -11,7 +11,7 @@
  *   8       4      length of the body on the wire, at most PROTO_WIRE_MAX
  *   12      4      its length when decompressed, at most PROTO_BODY_MAX; of a plain body the same
  *   16      8      number of the frame, from 0 per connection and direction
- *   24      4      checksum of the body on the wire (proto/check.h); 0 if it has none
+ *   24      4      checksum of the body on the wire (proto/checksum.h); 0 if it has none
  *   28      4      checksum of the bytes 0 to 27 of the header
  *
  * A reader that is not at a header (it began in the middle of a stream, or bytes were lost) looks for the next valid frame, and

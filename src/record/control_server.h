@@ -14,7 +14,7 @@
  * the next flush.
  *
  * A snapshot is an ordinary trace directory, DIR/snapshots/NAME, with everything that all recorders have kept. First,
- * recorders that hold events back bring them to their files (R8 of record/recorder.h), which takes at most
+ * recorders that hold events back bring them to their files (REC-8 of record/recorder.h), which takes at most
  * CONTROL_FLUSH_NS. Then a child copies the files (record/snapshot_saver.h). During the copy, nothing is released.
  * Snapshots are made one after the other. The recording itself requests snapshots by control_server_ask(), one at a
  * time.

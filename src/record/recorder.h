@@ -6,30 +6,30 @@
  * A recorder is one implementation of `struct recorder_ops`; a recording (record/recording.h) runs any number of them in
  * one thread and one loop. The contract:
  *
- *  R1  The recording calls start() once, in the order in which recorders were added. Before start(), it calls only free().
- *      A recorder may start a later recorder sooner (recording_start()). If start() fails, the recorder has released and
- *      removed everything that it made, and only free() follows. The recording then fails, and so do the other recorders.
- *      If the recorder is `is_optional`, the others are recorded without it, and the trace has its error as a problem.
- *  R2  From then on, poll() says what the recorder waits for: descriptors, and the time at which step() is due although no
- *      descriptor is ready. The recording asks before each sleep. A recorder with nothing due names no time, so that no
- *      timer wakes an idle recording.
- *  R3  step() is called when a descriptor is ready, when the time has come, or after stop(). It does what it can without
- *      waiting. It returns 1; 0 when nothing more will come; or -errno with its error when the recorder has failed. A
- *      recorder that fails ends alone: the others continue.
- *  R4  stop() asks for the end, more urgently each time (enum recorder_urgency). It returns the time at which the recording
- *      asks more urgently by itself; UINT64_MAX: never. After the time of RECORDER_KILL, the recording does not wait any
- *      longer.
- *  R5  finish() is called once, after step() has returned 0 or failed, or after the recording has stopped waiting. It reads
- *      the rest, restores what was changed, and closes. It may wait for a bounded time. From then on, everything that is
- *      known of the recorder is final.
- *  R6  sources() may be called after start() has called recording_note() or has returned, until free(). It describes the
- *      present state; a source is `complete` only after finish(). A recorder whose description has changed calls
- *      recorder_changed().
- *  R7  discard() removes what start() has made in the recording's directory. It is called after finish(), if the recording
- *      as a whole could not begin.
- *  R8  flush() asks that everything recorded until now reaches the recorder's files: data that a guest's kernel, a ring or a
- *      queue still holds. If that needs answers, step() continues it, and is_flushed() says when it is done. The recording
- *      waits for a bounded time. A flush that does not complete in this time (a guest that does not answer) is no error.
+ *  REC-1  The recording calls start() once, in the order in which recorders were added. Before start(), it calls only free().
+ *         A recorder may start a later recorder sooner (recording_start()). If start() fails, the recorder has released and
+ *         removed everything that it made, and only free() follows. The recording then fails, and so do the other recorders.
+ *         If the recorder is `is_optional`, the others are recorded without it, and the trace has its error as a problem.
+ *  REC-2  From then on, poll() says what the recorder waits for: descriptors, and the time at which step() is due although no
+ *         descriptor is ready. The recording asks before each sleep. A recorder with nothing due names no time, so that no
+ *         timer wakes an idle recording.
+ *  REC-3  step() is called when a descriptor is ready, when the time has come, or after stop(). It does what it can without
+ *         waiting. It returns 1; 0 when nothing more will come; or -errno with its error when the recorder has failed. A
+ *         recorder that fails ends alone: the others continue.
+ *  REC-4  stop() asks for the end, more urgently each time (enum recorder_urgency). It returns the time at which the recording
+ *         asks more urgently by itself; UINT64_MAX: never. After the time of RECORDER_KILL, the recording does not wait any
+ *         longer.
+ *  REC-5  finish() is called once, after step() has returned 0 or failed, or after the recording has stopped waiting. It reads
+ *         the rest, restores what was changed, and closes. It may wait for a bounded time. From then on, everything that is
+ *         known of the recorder is final.
+ *  REC-6  sources() may be called after start() has called recording_note() or has returned, until free(). It describes the
+ *         present state; a source is `complete` only after finish(). A recorder whose description has changed calls
+ *         recorder_changed().
+ *  REC-7  discard() removes what start() has made in the recording's directory. It is called after finish(), if the recording
+ *         as a whole could not begin.
+ *  REC-8  flush() asks that everything recorded until now reaches the recorder's files: data that a guest's kernel, a ring or a
+ *         queue still holds. If that needs answers, step() continues it, and is_flushed() says when it is done. The recording
+ *         waits for a bounded time. A flush that does not complete in this time (a guest that does not answer) is no error.
  *
  * No operation prints: messages go through recorder_report() and recorder_problem(). */
 

@@ -17,5 +17,5 @@ void recorder_note_report(struct recorder *recorder, const char *text);
 /* True if TEXT is among the newest reported messages. */
 bool recorder_was_reported(const struct recorder *recorder, const char *text);
 
-/* True if RECORDER was asked to flush (R8) and has not completed the flush. */
+/* True if RECORDER was asked to flush (REC-8) and has not completed the flush. */
 bool recorder_is_late(const struct recorder *recorder);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/required_events.h"
+#include "analysis/event_sets.h"
 #include "base/macro.h"
 #include "print/duration.h"
 #include "print/sparkline.h"
@@ -418,7 +418,7 @@ static int write_missing(const struct summary *summary, const struct catalogue *
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        required_events_put_missing(summary_parts[i].analysis, "", classes, &text);
+        event_set_put_missing(summary_parts[i].analysis, "", classes, &text);
         json_write_object(w);
         json_write_key(w, "analysis");
         json_write_str(w, summary_parts[i].analysis);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/required_events.h"
+#include "analysis/event_sets.h"
 #include "base/macro.h"
 
 const struct summary_part_info summary_parts[SUMMARY_PARTS] = {
@@ -131,7 +131,7 @@ int summary_foreach_missing(const struct summary *summary, const struct catalogu
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        required_events_put_missing(summary_parts[i].analysis, "", classes, &text);
+        event_set_put_missing(summary_parts[i].analysis, "", classes, &text);
         text_put_char(&text, '\0');
         if (text.error)
             return -ENOMEM;

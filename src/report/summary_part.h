@@ -10,7 +10,7 @@
 /* The title of a part, the verb that shows all of it, and the columns shown in a summary. */
 struct summary_part_info {
     const char *title, *command;
-    const char *analysis; /* in required_events; NULL: reported with another part */
+    const char *analysis; /* in event_sets; NULL: reported with another part */
     /* It gets so many times as many rows as other parts: a device has a row for each stage. */
     unsigned rows_scale;
     const char *const *columns;

@@ -9,8 +9,8 @@
 #include "index/index.h"
 #include "serve/answer.h"
 #include "serve/audience.h"
+#include "serve/generation.h"
 #include "serve/guard.h"
-#include "serve/index_version.h"
 #include "serve/request.h"
 #include "serve/serve.h"
 #include "serve/tsp/tsp_bookmarks.h"
@@ -65,7 +65,7 @@ struct api_span {
 int exchange_span(struct exchange *x, struct api_span *ret);
 /* Reads the parameter "pixels": 1 to 8192, default 1024. */
 int exchange_pixels(struct exchange *x, unsigned *ret);
-/* Tracks have ids in requests and answers, and numbers in the index (serve/index_version.h). */
+/* Tracks have ids in requests and answers, and numbers in the index (serve/generation.h). */
 /* Reads the parameter "track"; INDEX_NO_TRACK without it. 0 or answer_error(). */
 int exchange_track(struct exchange *x, uint32_t *ret);
 /* Writes the id of track NUMBER as a member, or with KEY NULL as an element. */

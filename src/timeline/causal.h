@@ -21,7 +21,7 @@
  * recording states. Not thread-safe. */
 
 #include "event/catalogue.h"
-#include "timeline/clock_bounds.h"
+#include "timeline/clock_tighten.h"
 
 #define CAUSAL_WINDOW_NS INT64_C(1000000000)
 /* Minimal number of pairs for a result. */

@@ -15,7 +15,7 @@
 
 struct top_exit_spans {
     struct top_model *model;
-    struct rebind *rebind;
+    struct persistent_items *persistent;
     struct spans spans;
     struct sink bound;           /* gets the bound items */
     struct exit_classes classes; /* of the bound classes */
@@ -114,7 +114,7 @@ static void forget(struct top_exit_spans *exits)
     if (exits->has_spans)
         spans_done(&exits->spans);
     exit_classes_done(&exits->classes);
-    rebind_free(exits->rebind);
+    persistent_items_free(exits->persistent);
     *exits = (struct top_exit_spans){.model = exits->model, .bound = exits->bound};
 }
 
@@ -125,11 +125,11 @@ static int begin_again(struct top_exit_spans *exits)
     int r;
 
     forget(exits);
-    r = rebind_new(&exits->rebind);
+    r = persistent_items_new(&exits->persistent);
     if (r < 0)
         return r;
-    r = spans_init(&exits->spans, rebind_catalogue(exits->rebind), exit_rules, EXIT_TRACERS, &ops,
-                   exits);
+    r = spans_init(&exits->spans, persistent_items_catalogue(exits->persistent), exit_rules,
+                   EXIT_TRACERS, &ops, exits);
     exits->has_spans = exits->is_new = r >= 0;
     return r;
 }
@@ -147,18 +147,19 @@ int top_exits_begin(struct top_model *model)
         exits->model = model;
         exits->bound.ops = &bound_ops;
     }
-    if (!exits->has_spans || model->has_gap[model->slot] || rebind_is_worn(exits->rebind))
+    if (!exits->has_spans || model->has_gap[model->slot] ||
+        persistent_items_is_worn(exits->persistent))
         r = begin_again(exits);
     else
         exits->is_new = false;
-    return r < 0 ? r : rebind_open(exits->rebind, model->trace);
+    return r < 0 ? r : persistent_items_open(exits->persistent, model->trace);
 }
 
 int top_exits_put(struct top_model *model, const struct item *items, unsigned n)
 {
     struct top_exit_spans *exits = model->exit_spans;
 
-    return rebind_put(exits->rebind, items, n, &exits->bound);
+    return persistent_items_put(exits->persistent, items, n, &exits->bound);
 }
 
 int top_exits_begin_loss(struct top_model *model, const struct item *item)
@@ -170,7 +171,7 @@ int top_exits_begin_loss(struct top_model *model, const struct item *item)
     /* A window before has had ITEM. */
     if (!exits->is_new)
         return 0;
-    origin = rebind_origin(exits->rebind, item->origin);
+    origin = persistent_items_origin(exits->persistent, item->origin);
     if (!origin)
         return -ENOMEM;
     bound.origin = &origin->origin;
@@ -179,8 +180,8 @@ int top_exits_begin_loss(struct top_model *model, const struct item *item)
 
 void top_exits_end(struct top_model *model)
 {
-    if (model->exit_spans && model->exit_spans->rebind)
-        rebind_close(model->exit_spans->rebind);
+    if (model->exit_spans && model->exit_spans->persistent)
+        persistent_items_close(model->exit_spans->persistent);
 }
 
 void top_exits_done(struct top_model *model)

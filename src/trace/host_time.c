@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "format/ctf/ctf.h"
-#include "timeline/clock_bounds.h"
 #include "timeline/clock_convert.h"
+#include "timeline/clock_tighten.h"
 #include "trace/open.h"
 
 /* Times are put on a straight line if durations become so many times as exact. */

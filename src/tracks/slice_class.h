@@ -6,7 +6,7 @@
 #include "event/kernel_event.h"
 #include "event/marker.h"
 #include "event/value.h"
-#include "tracks/counters.h"
+#include "tracks/counter_tracks.h"
 #include "tracks/slices.h"
 #include "tracks/span_styles.h"
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "event/catalogue.h"
-#include "tracks/counters.h"
+#include "tracks/counter_tracks.h"
 
 /* Higher CPU numbers count as unknown, because they are damaged. */
 #define CPUS_MAX TRACKS_MAX

@@ -240,7 +240,7 @@ static int add_vms(struct families *families, const struct manifest *manifest)
 static int set_source(struct families *families, const struct trace_input *input,
                       const struct origin *live)
 {
-    struct bound_origin *bound = rebind_origin(families->rebind, live);
+    struct bound_origin *bound = persistent_items_origin(families->persistent, live);
     struct family_source *source = bound ? bound->user : NULL;
 
     if (bound && !source)
@@ -281,7 +281,7 @@ static int set_sources(struct families *families, const struct trace *trace)
 
 static void forget_inputs(struct families *families)
 {
-    const struct catalogue *catalogue = rebind_catalogue(families->rebind);
+    const struct catalogue *catalogue = persistent_items_catalogue(families->persistent);
 
     for (unsigned i = 0; i < catalogue->n_origins; i++) {
         struct family_source *source = family_source_of(catalogue->origins[i]);
@@ -312,7 +312,7 @@ static void engines_done(struct families *families)
     map_done(&families->requests_by_key);
     arena_done(&families->window);
     arena_done(&families->arena);
-    rebind_free(families->rebind);
+    persistent_items_free(families->persistent);
 }
 
 /* Begins everything again, except what is in the metrics. */
@@ -325,7 +325,7 @@ static int engines_init(struct families *families, const struct clock *clock)
     empty.events = families->events;
     *families = empty;
     coverage_init(&families->coverage);
-    r = rebind_new(&families->rebind);
+    r = persistent_items_new(&families->persistent);
     if (r >= 0)
         r = family_spans_init(families);
     if (r >= 0)
@@ -350,7 +350,7 @@ void family_series_flush(const struct families *families, struct family_series *
 static int add_unknown(struct families *families)
 {
     const struct coverage *coverage = &families->coverage;
-    const struct catalogue *catalogue = rebind_catalogue(families->rebind);
+    const struct catalogue *catalogue = persistent_items_catalogue(families->persistent);
 
     for (unsigned i = 0; i < catalogue->n_origins; i++) {
         const struct origin *origin = catalogue->origins[i];
@@ -421,15 +421,15 @@ int families_open(struct families *families, const struct trace *trace, int64_t 
 
     if (clock->hz == 0)
         return error_set(error, -EINVAL, NULL, "the rate of the clock is unknown");
-    if (families->rebind && rebind_is_worn(families->rebind)) {
+    if (families->persistent && persistent_items_is_worn(families->persistent)) {
         r = families_finish(families);
         engines_done(families);
-        families->rebind = NULL;
+        families->persistent = NULL;
     }
-    if (r >= 0 && !families->rebind)
+    if (r >= 0 && !families->persistent)
         r = engines_init(families, clock);
     if (r >= 0)
-        r = rebind_open(families->rebind, trace);
+        r = persistent_items_open(families->persistent, trace);
     if (r < 0)
         return r;
     families->trace = trace;
@@ -457,7 +457,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     /* It counts with its end, which has not come. The last items are none, or losses like this one. */
     while (n > 0 && item_is_part_of_loss(&items[n - 1]))
         n--;
-    return rebind_put(families->rebind, items, n, &families->bound_sink);
+    return persistent_items_put(families->persistent, items, n, &families->bound_sink);
 }
 
 static int add_all(struct families *families)
@@ -480,7 +480,7 @@ int families_close(struct families *families)
     if (r >= 0)
         r = add_all(families);
     forget_inputs(families);
-    rebind_close(families->rebind);
+    persistent_items_close(families->persistent);
     families->trace = NULL;
     map_done(&families->series);
     map_done(&families->requests_by_key);
@@ -494,7 +494,7 @@ int families_finish(struct families *families)
 {
     int r;
 
-    if (!families->rebind)
+    if (!families->persistent)
         return 0;
     r = states_finish(&families->states);
     if (r >= 0)
@@ -532,7 +532,7 @@ void families_free(struct families *families)
 {
     if (!families)
         return;
-    if (families->rebind)
+    if (families->persistent)
         engines_done(families);
     free(families);
 }

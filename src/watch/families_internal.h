@@ -89,7 +89,7 @@ struct families {
     struct metric_family *family[FAMILIES];
     struct metric_sample *events;
     double seconds_per_tick;
-    struct rebind *rebind;
+    struct persistent_items *persistent;
     struct sink sink;       /* gets the items of the present opening */
     struct sink bound_sink; /* gets the same items, bound */
     /* Reset after too many sources have gone. */

@@ -191,8 +191,8 @@ int family_spans_init(struct families *families)
         r = span_rule_parse(span_builtin_find(kinds[i].rule), kinds[i].label, &families->arena,
                             &families->rules[RULE_IRQ + i], &error);
     return r < 0 ? r
-                 : spans_init(&families->spans, rebind_catalogue(families->rebind), families->rules,
-                              FAMILY_RULES, &ops, families);
+                 : spans_init(&families->spans, persistent_items_catalogue(families->persistent),
+                              families->rules, FAMILY_RULES, &ops, families);
 }
 
 int family_spans_put(struct families *families, const struct item *items, unsigned n)
@@ -204,7 +204,7 @@ int family_spans_put(struct families *families, const struct item *items, unsign
 
 int family_spans_close(struct families *families)
 {
-    const struct catalogue *catalogue = rebind_catalogue(families->rebind);
+    const struct catalogue *catalogue = persistent_items_catalogue(families->persistent);
     uint64_t fates[2][SPAN_FATES] = {0};
     int r;
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/event_sets.h"
 #include "analysis/exit_events.h"
-#include "analysis/required_events.h"
 #include "analysis/spans/span_match.h"
 #include "base/fd.h"
 #include "base/suggest.h"
@@ -221,7 +221,7 @@ static int find(struct name_search *search, const char *event, char *similar, si
 static int check(struct watch_rule *rule, const struct span_step *step, const char *event)
 {
     struct name_search search = {.rule = rule, .step = step};
-    const char *analysis = required_events_analysis(event);
+    const char *analysis = event_set_analysis(event);
     char similar[96];
     int r = find(&search, event, similar, sizeof similar);
 

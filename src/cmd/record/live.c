@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record/run.h"
 #include "print/view.h"
-#include "record/live/viewer.h"
+#include "record/live/live_recorder.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 
@@ -50,7 +50,7 @@ static int open_view(void *userdata, const struct live_view_info *info, struct t
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     (void)run;
-    return live_viewer_end(item->recorder) == LIVE_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
+    return live_recorder_end(item->recorder) == LIVE_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int record_live_add(struct record_run *run)
@@ -58,7 +58,7 @@ int record_live_add(struct record_run *run)
     const struct record_plan *plan = run->plan;
     unsigned n_guests = plan_guest_list_n(run->guests), n = n_guests + plan->host;
     struct record_item item = {.sum_up = sum_up, .free = free};
-    struct live_viewer_settings settings = {
+    struct live_recorder_settings settings = {
         .n = n,
         .output = STDOUT_FILENO,
         .alone = !plan->output,
@@ -80,7 +80,7 @@ int record_live_add(struct record_run *run)
         cli_message("#%u is %s", i, live->kernels[i].name);
     item.userdata = settings.userdata = live;
     settings.kernels = live->kernels;
-    if (live_viewer_new(&settings, &item.recorder) < 0) {
+    if (live_recorder_new(&settings, &item.recorder) < 0) {
         free(live);
         return cli_no_memory();
     }
@@ -95,10 +95,10 @@ int *record_live_host_stream(const struct record_run *run)
 
 int *record_live_guest_stream(const struct record_run *run, unsigned i)
 {
-    return run->live ? live_viewer_stream(run->live, i) : NULL;
+    return run->live ? live_recorder_stream(run->live, i) : NULL;
 }
 
 bool record_live_is_unread(const struct record_run *run)
 {
-    return run->live && live_viewer_end(run->live) == LIVE_IS_UNREAD;
+    return run->live && live_recorder_end(run->live) == LIVE_IS_UNREAD;
 }

@@ -10,7 +10,7 @@
 #include "record/plan/guests.h"
 #include "record/plan/subject.h"
 #include "record/recording.h"
-#include "record/watch/process.h"
+#include "record/watch/watch_child.h"
 
 struct record_run;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /* The packets between three processes: the confined child that talks to a guest's agent (record/kernel/guest_child.h),
- * its parent, the collector, and the live view (record/live/view.c). They are sent over socket pairs of type
+ * its parent, the collector, and the live view (record/live/live_child.c). They are sent over socket pairs of type
  * SOCK_SEQPACKET. The collector and the view get the same packets of the trace: packet_sink_…() convert calls of a
  * kernel_sink to packets, and guest_packet_deliver() converts packets to calls of a kernel_sink. Only the collector
  * passes descriptors, to the child.

@@ -2,7 +2,7 @@
 #pragma once
 
 /* The receiver of the trace of one kernel, piece by piece: files (record/kernel/guest_child.h, guest_store.h), or the
- * live view (live_stream.h, record/live/view.c). A session with an agent (guest_session.h) writes to a sink. Between
+ * live view (live_stream.h, record/live/live_child.c). A session with an agent (guest_session.h) writes to a sink. Between
  * processes, guest_channel.h converts pieces to packets, and packets to pieces.
  *
  * Strings come from the guest and may contain any bytes. Each operation returns 0 or more, or -errno with ERROR. The

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A kernel_sink that sends a kernel's trace to the live view (record/live/view.c) as packets (guest_channel.h). Its
+/* A kernel_sink that sends a kernel's trace to the live view (record/live/live_child.c) as packets (guest_channel.h). Its
  * owner is the confined child of a guest, or the collector itself for an agent that speaks the virtio-trace protocol.
  *
  * The view may be as slow as its terminal, but the sender never waits for it. Packets that the socket has no room for

@@ -46,7 +46,7 @@ static bool is_here(int events, const char *pattern)
 
 const char *const *plan_kernel_usual(bool is_host, unsigned *ret_n)
 {
-    const char *const *usual = is_host ? required_events_usual.host : required_events_usual.guest;
+    const char *const *usual = is_host ? event_set_usual.host : event_set_usual.guest;
 
     *ret_n = 0;
     while (usual[*ret_n])

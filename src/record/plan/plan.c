@@ -6,7 +6,7 @@
 
 #include "base/listen.h"
 #include "record/plan/conditions.h"
-#include "record/plan/events.h"
+#include "record/plan/event_options.h"
 #include "record/plan/guests.h"
 #include "record/plan/kernel.h"
 

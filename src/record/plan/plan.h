@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <sys/types.h>
 
-#include "analysis/required_events.h"
+#include "analysis/event_sets.h"
 #include "base/arena.h"
 #include "base/strings.h"
 #include "base/text.h"
@@ -48,7 +48,7 @@ struct plan_event_list {
     struct strings patterns, conditions;
 };
 
-/* The events of --event, sorted by owner (record/plan/events.h). */
+/* The events of --event, sorted by owner (record/plan/event_options.h). */
 struct plan_events {
     struct plan_event_list process; /* QEMU or the program */
     struct plan_event_list buffers; /* Xen, per-CPU buffers */

@@ -61,13 +61,13 @@ void record_plan_print(const struct record_plan *plan, struct text *out)
 
     text_printf(out, "# This records %s:\n", kinds[plan->kind]);
     if (may_be_qemu && chosen->process.patterns.n == 0)
-        put_events("a QEMU", &plan->needs.vmm, required_events_usual.vmm, out);
+        put_events("a QEMU", &plan->needs.vmm, event_set_usual.vmm, out);
     if (plan->guest && !has_guest_events)
-        put_events("its guest's kernel", &plan->needs.guest, required_events_usual.guest, out);
+        put_events("its guest's kernel", &plan->needs.guest, event_set_usual.guest, out);
     if (plan->host && chosen->host.patterns.n == 0)
-        put_events("the host's kernel", &plan->needs.host, required_events_usual.host, out);
+        put_events("the host's kernel", &plan->needs.host, event_set_usual.host, out);
     if (plan_guests_are_given(guests) && !has_guest_events)
-        put_events("guests' kernels", &plan->needs.guest, required_events_usual.guest, out);
+        put_events("guests' kernels", &plan->needs.guest, event_set_usual.guest, out);
     if ((plan_recorders_layers(plan->recorders) & 1u << LAYER_HYPERVISOR) &&
         chosen->buffers.patterns.n == 0)
         put_events("Xen", &plan->needs.xen, everything, out);

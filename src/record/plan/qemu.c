@@ -58,7 +58,7 @@ static int choose_events(const struct record_plan *plan, const struct qemu_probe
     if (r >= 0 && needed->n > 0)
         r = add_existing(probe, needed->items, needed->n, ret);
     else if (r >= 0 && given->n == 0)
-        r = add_existing(probe, required_events_usual.vmm, SIZE_MAX, ret);
+        r = add_existing(probe, event_set_usual.vmm, SIZE_MAX, ret);
     return r < 0 ? r : check_events(probe, program, ret, error);
 }
 

@@ -12,7 +12,7 @@
 #include "base/process_root.h"
 #include "control/socket_process.h"
 #include "record/plan/conditions.h"
-#include "record/plan/events.h"
+#include "record/plan/event_options.h"
 #include "record/qemu/command.h"
 #include "record/qemu/domain.h"
 #include "record/rings/process.h"

@@ -5,7 +5,7 @@
  * lists every family. It has no sources, and ends when all others have ended. */
 
 #include "record/recorder.h"
-#include "record/watch/process.h"
+#include "record/watch/watch_child.h"
 
 /* Strings are borrowed for the life of the recorder. */
 struct metrics_recorder_settings {

@@ -17,7 +17,6 @@
 #include "agent/cpus.h"
 #include "agent/endpoint.h"
 #include "agent/frame_tx.h"
-#include "agent/guest_clock.h"
 #include "agent/key.h"
 #include "agent/ports.h"
 #include "agent/queue.h"
@@ -25,6 +24,7 @@
 #include "agent/readers.h"
 #include "agent/session.h"
 #include "agent/splice.h"
+#include "agent/trace_clock.h"
 #include "base/bytes.h"
 #include "cmocka_all.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analysis/condition.h"
-#include "analysis/required_events.h"
+#include "analysis/event_sets.h"
 #include "analysis/spans/span_match.h"
 #include "analysis/summary.h"
 #include "base/glob.h"
@@ -276,7 +276,7 @@ static void note_list(const char *const *patterns, enum layer layer)
                 note(*patterns, NULL, event_class_matches(catalogue.classes[i], *patterns));
 }
 
-static void note_lists(const struct required_events *needs)
+static void note_lists(const struct event_set *needs)
 {
     static const char *const of_attach[] = {QEMU_RESTORE_EVENT, NULL};
 
@@ -450,9 +450,9 @@ static void give_all_events(void)
         put(users, &item);
     }
     current = NULL;
-    for (const struct required_events *needs = required_events; needs->name; needs++)
+    for (const struct event_set *needs = event_sets; needs->name; needs++)
         note_lists(needs);
-    note_lists(&required_events_usual);
+    note_lists(&event_set_usual);
     assert_int_equal(sink_finish(&users->summary.sink), 0);
     slices_done(&users->slices);
     causal_done(&users->causal);

@@ -12,19 +12,20 @@ struct opening {
     struct trace trace;
 };
 
-static void open_again(struct rebind *rebind, struct opening *opening, const struct origin *origin)
+static void open_again(struct persistent_items *persistent, struct opening *opening,
+                       const struct origin *origin)
 {
     *opening = (struct opening){.origin = *origin};
     opening->input =
         (struct trace_input){.path = "guest", .origin = &opening->origin, .n_origins = 1};
     opening->trace = (struct trace){.inputs = &opening->input, .n_inputs = 1};
     assert_int_equal(catalogue_list_origin(&opening->trace.catalogue, &opening->origin), 0);
-    assert_int_equal(rebind_open(rebind, &opening->trace), 0);
+    assert_int_equal(persistent_items_open(persistent, &opening->trace), 0);
 }
 
-static void close_opening(struct rebind *rebind, struct opening *opening)
+static void close_opening(struct persistent_items *persistent, struct opening *opening)
 {
-    rebind_close(rebind);
+    persistent_items_close(persistent);
     catalogue_done(&opening->trace.catalogue);
     memset(opening, 0xa5, sizeof *opening);
 }
@@ -40,13 +41,13 @@ static void an_origin_has_what_the_last_opening_knows(void **state)
                           .n_cpus = 4};
     const struct origin *bound;
     struct opening opening;
-    struct rebind *rebind;
+    struct persistent_items *persistent;
 
-    assert_int_equal(rebind_new(&rebind), 0);
-    open_again(rebind, &opening, &live);
-    bound = &rebind_origin(rebind, &opening.origin)->origin;
+    assert_int_equal(persistent_items_new(&persistent), 0);
+    open_again(persistent, &opening, &live);
+    bound = &persistent_items_origin(persistent, &opening.origin)->origin;
     assert_false(bound->threads_only || bound->lacks_switches || bound->lost_uncounted);
-    close_opening(rebind, &opening);
+    close_opening(persistent, &opening);
 
     live = (struct origin){.layer = LAYER_GUEST,
                            .format = "ftrace",
@@ -71,9 +72,9 @@ static void an_origin_has_what_the_last_opening_knows(void **state)
                            .ended = 18,
                            .known_from = 19,
                            .known_until = 20};
-    open_again(rebind, &opening, &live);
-    assert_ptr_equal(&rebind_origin(rebind, &opening.origin)->origin, bound);
-    close_opening(rebind, &opening);
+    open_again(persistent, &opening, &live);
+    assert_ptr_equal(&persistent_items_origin(persistent, &opening.origin)->origin, bound);
+    close_opening(persistent, &opening);
 
     assert_true(bound->pid_filter && bound->threads_only && bound->lacks_switches);
     assert_true(bound->is_cut && bound->is_live && bound->lost_uncounted && bound->ends_apart);
@@ -93,7 +94,7 @@ static void an_origin_has_what_the_last_opening_knows(void **state)
     assert_string_equal(bound->machine, "aarch64");
     assert_string_equal(bound->host_name, "far");
     assert_string_equal(bound->path, "");
-    rebind_free(rebind);
+    persistent_items_free(persistent);
 }
 
 int main(void)

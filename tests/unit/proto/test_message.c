@@ -7,7 +7,7 @@
 
 #include "base/macro.h"
 #include "base/sha256.h"
-#include "proto/check.h"
+#include "proto/checksum.h"
 #include "proto/message.h"
 
 static const char *hex(const uint8_t *p, size_t n)

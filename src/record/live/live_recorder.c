@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/live/viewer.h"
+#include "record/live/live_recorder.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,26 +10,26 @@
 
 #include "base/macro.h"
 #include "record/kernel/live_stream.h"
-#include "record/live/view.h"
+#include "record/live/live_child.h"
 #include "record/recording.h"
 
-struct live_viewer {
+struct live_recorder {
     struct recorder recorder;
-    struct live_viewer_settings settings;
+    struct live_recorder_settings settings;
     int *streams; /* to send on, by kernel; -1: taken over */
     pid_t pid;    /* 0: it is not running */
     int end;      /* readable when the process has ended; -1 */
-    enum live_viewer_end how;
+    enum live_recorder_end how;
 };
 
-static struct live_viewer *self_of(struct recorder *recorder)
+static struct live_recorder *self_of(struct recorder *recorder)
 {
-    return container_of(recorder, struct live_viewer, recorder);
+    return container_of(recorder, struct live_recorder, recorder);
 }
 
-static const struct live_viewer *const_self_of(const struct recorder *recorder)
+static const struct live_recorder *const_self_of(const struct recorder *recorder)
 {
-    return const_container_of(recorder, struct live_viewer, recorder);
+    return const_container_of(recorder, struct live_recorder, recorder);
 }
 
 static void close_all(int *fds, unsigned n)
@@ -42,7 +42,7 @@ static void close_all(int *fds, unsigned n)
 }
 
 /* In the child. */
-static _Noreturn void become_view(const struct live_viewer *self, const int *streams, int kept)
+static _Noreturn void become_view(const struct live_recorder *self, const int *streams, int kept)
 {
     const struct recording_settings *recording = recording_settings(self->recorder.recording);
 
@@ -51,12 +51,12 @@ static _Noreturn void become_view(const struct live_viewer *self, const int *str
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    live_view_run(&self->settings, streams, kept, recording->report, recording->userdata);
+    live_child_run(&self->settings, streams, kept, recording->report, recording->userdata);
 }
 
 static int start(struct recorder *recorder, struct error *error)
 {
-    struct live_viewer *self = self_of(recorder);
+    struct live_recorder *self = self_of(recorder);
     unsigned n = self->settings.n;
     _cleanup_free_ int *theirs = malloc(n * sizeof *theirs);
     int pipe[2] = {-1, -1};
@@ -104,7 +104,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 }
 
 /* The process is exiting, or was killed. */
-static void reap(struct live_viewer *self)
+static void reap(struct live_recorder *self)
 {
     int status = 0;
     pid_t r;
@@ -131,7 +131,7 @@ static void reap(struct live_viewer *self)
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
                 struct error *error)
 {
-    struct live_viewer *self = self_of(recorder);
+    struct live_recorder *self = self_of(recorder);
 
     (void)now;
     (void)error;
@@ -147,7 +147,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
 /* Prints the rest, unless the user wants the end at once. */
 static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
 {
-    struct live_viewer *self = self_of(recorder);
+    struct live_recorder *self = self_of(recorder);
 
     (void)now;
     close_all(self->streams, self->settings.n); /* of recorders that were never started */
@@ -160,7 +160,7 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
 
 static int finish(struct recorder *recorder, struct error *error)
 {
-    struct live_viewer *self = self_of(recorder);
+    struct live_recorder *self = self_of(recorder);
 
     (void)error;
     close_all(self->streams, self->settings.n);
@@ -174,7 +174,7 @@ static int finish(struct recorder *recorder, struct error *error)
 
 static void free_recorder(struct recorder *recorder)
 {
-    struct live_viewer *self = self_of(recorder);
+    struct live_recorder *self = self_of(recorder);
 
     free(self->streams);
     free(self);
@@ -189,9 +189,9 @@ static const struct recorder_ops ops = {
     .free = free_recorder,
 };
 
-int live_viewer_new(const struct live_viewer_settings *settings, struct recorder **ret)
+int live_recorder_new(const struct live_recorder_settings *settings, struct recorder **ret)
 {
-    struct live_viewer *self = calloc(1, sizeof *self);
+    struct live_recorder *self = calloc(1, sizeof *self);
 
     if (!self)
         return -ENOMEM;
@@ -210,12 +210,12 @@ int live_viewer_new(const struct live_viewer_settings *settings, struct recorder
     return 0;
 }
 
-int *live_viewer_stream(struct recorder *recorder, unsigned i)
+int *live_recorder_stream(struct recorder *recorder, unsigned i)
 {
     return &self_of(recorder)->streams[i];
 }
 
-enum live_viewer_end live_viewer_end(const struct recorder *recorder)
+enum live_recorder_end live_recorder_end(const struct recorder *recorder)
 {
     return const_self_of(recorder)->how;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/required_events.h"
+#include "analysis/event_sets.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -36,7 +36,7 @@
         "kvm:kvm_cpuid", "kvm:kvm_hypercall", "kvm:kvm_page_fault", "kvm:kvm_userspace_exit", \
         KVM_EXITS_OF_OTHERS
 
-const struct required_events required_events[] = {
+const struct event_set event_sets[] = {
     {.name = "exits",
      .events = "VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry, or "
                "class pv; of QEMU, kvm_run_exit and kvm_vcpu_ioctl; of s390, kvm_s390_sie_exit and "
@@ -75,7 +75,7 @@ const struct required_events required_events[] = {
     "sched:sched_switch", "sched:sched_wakeup", "irq:irq_handler_*", "irq:softirq_entry", \
         "irq:softirq_exit"
 
-const struct required_events required_events_usual = {
+const struct event_set event_set_usual = {
     /* kvm_guest_fault is arm64's kvm_page_fault. */
     .host = LIST("kvm:kvm_entry", "kvm:kvm_exit",
                  /* of s390, POWER and LoongArch */
@@ -103,9 +103,9 @@ static int add_each(struct strings *strings, const char *const *list)
     return 0;
 }
 
-static const struct required_events *find(const char *name, size_t len)
+static const struct event_set *find(const char *name, size_t len)
 {
-    for (const struct required_events *needs = required_events; needs->name; needs++)
+    for (const struct event_set *needs = event_sets; needs->name; needs++)
         if (strlen(needs->name) == len && memcmp(needs->name, name, len) == 0)
             return needs;
     return NULL;
@@ -124,13 +124,13 @@ static unsigned find_place(const char *const *list, const char *name)
     return UINT_MAX;
 }
 
-const char *required_events_analysis(const char *event)
+const char *event_set_analysis(const char *event)
 {
     const char *colon = strrchr(event, ':');
     const char *name = colon ? colon + 1 : event, *found = NULL;
     unsigned first = UINT_MAX;
 
-    for (const struct required_events *needs = required_events; needs->name; needs++) {
+    for (const struct event_set *needs = event_sets; needs->name; needs++) {
         const char *const *lists[] = {needs->host, needs->guest, needs->vmm};
 
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -163,7 +163,7 @@ static void put_without_format(const struct catalogue *classes, struct text *tex
 
 /* True if such events are in a text of perf script, whose classes come from its events. Then they lack a CPU, which -F
  * may leave out. */
-static bool are_in_text(const struct required_events *needs, const struct catalogue *classes)
+static bool are_in_text(const struct event_set *needs, const struct catalogue *classes)
 {
     char name[64];
 
@@ -179,10 +179,10 @@ static bool are_in_text(const struct required_events *needs, const struct catalo
     return false;
 }
 
-void required_events_put_missing(const char *name, const char *selected,
-                                 const struct catalogue *classes, struct text *text)
+void event_set_put_missing(const char *name, const char *selected, const struct catalogue *classes,
+                           struct text *text)
 {
-    const struct required_events *needs = find(name, strlen(name));
+    const struct event_set *needs = find(name, strlen(name));
 
     text_printf(text, "no %s", needs->events);
     if (*selected)
@@ -217,7 +217,7 @@ int needed_events_find(const char *names, struct needed_events *ret_events, stru
 
     for (const char *p = names;; p++) {
         size_t len = strcspn(p, ",");
-        const struct required_events *needs = find(p, len);
+        const struct event_set *needs = find(p, len);
 
         if (!needs) {
             needed_events_done(&events);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/watch/process.h"
+#include "record/watch/watch_child.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/guest_clock.h"
+#include "agent/trace_clock.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

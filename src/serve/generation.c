@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/index_version.h"
+#include "serve/generation.h"
 
 #include <errno.h>
 #include <stdio.h>

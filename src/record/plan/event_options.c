@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/plan/events.h"
+#include "record/plan/event_options.h"
 
 #include <stdio.h>
 #include <string.h>

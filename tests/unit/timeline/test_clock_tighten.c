@@ -6,7 +6,7 @@
 
 #include "base/macro.h"
 #include "random.h"
-#include "timeline/clock_bounds.h"
+#include "timeline/clock_tighten.h"
 
 #define SECOND 1e9
 #define HOST_START 5e11

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tracks/counters.h"
+#include "tracks/counter_tracks.h"
 
 #include <string.h>
 

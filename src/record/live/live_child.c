@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/live/view.h"
+#include "record/live/live_child.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -432,7 +432,7 @@ static int work(struct live_view *view)
 
 /* ---- The process ---- */
 
-static int prepare(struct live_view *view, const struct live_viewer_settings *settings)
+static int prepare(struct live_view *view, const struct live_recorder_settings *settings)
 {
     struct live_view_info info = {.n = view->n, .origin_number = number_of, .arg = view};
     int r;
@@ -460,7 +460,7 @@ static int keep_descriptors(const struct live_view *view, int kept)
     return sandbox_descriptors(keep, n + 3);
 }
 
-static int run(struct live_view *view, const struct live_viewer_settings *settings, int kept)
+static int run(struct live_view *view, const struct live_recorder_settings *settings, int kept)
 {
     struct sandbox_user user = sandbox_user();
     const struct sandbox sandbox = {
@@ -482,8 +482,8 @@ static int run(struct live_view *view, const struct live_viewer_settings *settin
     return r;
 }
 
-void live_view_run(const struct live_viewer_settings *settings, const int *fds, int kept,
-                   void (*report)(void *userdata, const char *text), void *userdata)
+void live_child_run(const struct live_recorder_settings *settings, const int *fds, int kept,
+                    void (*report)(void *userdata, const char *text), void *userdata)
 {
     struct live_view *view = calloc(1, sizeof *view);
     int r = -ENOMEM;

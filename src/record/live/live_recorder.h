@@ -35,7 +35,7 @@ struct live_view_info {
 };
 
 /* Borrowed until the recorder is freed. */
-struct live_viewer_settings {
+struct live_recorder_settings {
     const struct live_kernel *kernels;
     unsigned n;
     int output; /* descriptor that the sink writes to */
@@ -47,7 +47,7 @@ struct live_viewer_settings {
 };
 
 /* Why the viewer has ended. */
-enum live_viewer_end {
+enum live_recorder_end {
     LIVE_GOES_ON,
     LIVE_IS_DONE,   /* everything was printed, or the user asked for an immediate end */
     LIVE_IS_UNREAD, /* its output was closed, which stops the recording */
@@ -55,7 +55,7 @@ enum live_viewer_end {
 };
 
 /* -ENOMEM. */
-int live_viewer_new(const struct live_viewer_settings *settings, struct recorder **ret);
+int live_recorder_new(const struct live_recorder_settings *settings, struct recorder **ret);
 /* The sending end of the stream of kernel I; -1 before the start, and after a recorder has taken it over. */
-int *live_viewer_stream(struct recorder *recorder, unsigned i);
-enum live_viewer_end live_viewer_end(const struct recorder *recorder);
+int *live_recorder_stream(struct recorder *recorder, unsigned i);
+enum live_recorder_end live_recorder_end(const struct recorder *recorder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "proto/check.h"
+#include "proto/checksum.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 
 /* Lists of events as `strata record` accepts them, terminated by NULL. A list is NULL if the analysis uses no events of
  * the layer. */
-struct required_events {
+struct event_set {
     const char *name;
     const char *events;       /* what the trace must have, in words, with names of events */
     const char *const *host;  /* patterns GROUP:NAME of a host's kernel */
@@ -21,21 +21,21 @@ struct required_events {
 };
 
 /* Terminated by an entry without a name. */
-extern const struct required_events required_events[];
+extern const struct event_set event_sets[];
 
 /* Events that are recorded without --event and --for: they show how a machine is doing, and cost almost nothing. A QEMU
  * or a kernel may lack some. */
-extern const struct required_events required_events_usual;
+extern const struct event_set event_set_usual;
 
 /* Puts "no VM exits are in this trace (...); record with ..." for the analysis called NAME. SELECTED: "" or the options
  * that left out a part of the trace, which may have such events: "..., as far as --pid selects it". Names events of
  * CLASSES without a format, which may be such events. */
-void required_events_put_missing(const char *name, const char *selected,
-                                 const struct catalogue *classes, struct text *text);
+void event_set_put_missing(const char *name, const char *selected, const struct catalogue *classes,
+                           struct text *text);
 
 /* The analysis that uses EVENT ("[LAYER:][GROUP:]NAME", one kernel's or QEMU's) first of all its events, as --for has it; NULL: none
  * does. */
-const char *required_events_analysis(const char *event);
+const char *event_set_analysis(const char *event);
 
 /* The events of several analyses, each once. Strings are borrowed. */
 struct needed_events {

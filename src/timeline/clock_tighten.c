@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "timeline/clock_bounds.h"
+#include "timeline/clock_tighten.h"
 
 #include <errno.h>
 #include <math.h>
