@@ -473,6 +473,7 @@ static void find_requests_of(struct finder *finder, const struct kind *kind)
         kind->times.n >= REQUESTS_MIN ? find_cause_of_all(finder, kind) : NULL;
     _cleanup_(text_done) struct text command = TEXT_IN_MEMORY;
     double share = MIN(kind->share, 1.0);
+    const struct cause *named;
     double weight = 0;
 
     if (!slow && has_slowest(finder, kind))
@@ -486,18 +487,17 @@ static void find_requests_of(struct finder *finder, const struct kind *kind)
         put_all(finder, kind, all, &finder->text);
         weight = MAX(weight, share * all->part);
     }
-    if (weight < COST_MIN) {
+    named = slow ? slow : all;
+    if (!named || weight < COST_MIN) {
         finder->text.next = finder->text.start;
         return;
     }
-    if (kind->unknown >= UNKNOWN_PART_MIN &&
-        !is_unknown(key(finder, (slow ? slow : all)->row, "what")))
+    if (kind->unknown >= UNKNOWN_PART_MIN && !is_unknown(key(finder, named->row, "what")))
         text_printf(&finder->text, "; %.0f%% of the time has no known cause", kind->unknown * 100);
     put_missing(finder, &finder->text);
     put_command(finder, kind, slow != NULL, &command);
     if (!command.error)
-        finder_add(finder, result, (slow ? slow : all)->row, slow ? "slow_part" : "part", weight,
-                   command.start);
+        finder_add(finder, result, named->row, slow ? "slow_part" : "part", weight, command.start);
 }
 
 void find_requests(struct finder *finder)

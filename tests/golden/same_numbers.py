@@ -250,7 +250,8 @@ def check_end(seed):
             tracks = [track for track in shown.trace["tracks"] if track.get("layer") == "host" and track.get("cpu") == number]
             (states,) = [track for track in tracks if track["kind"] == "states"]
             (threads,) = [track for track in tracks if track["id"] == states["parent"]]
-            equal(f"CPU {number} on the page", {name: row["total"] for name, row in shown.statistics([states])}, of_sql)
+            with_end = of_sql | {"unknown": of_sql.get("unknown", 0) + duration - end}
+            equal(f"CPU {number} on the page", {name: row["total"] for name, row in shown.statistics([states])}, with_end)
             equal(f"the end of CPU {number} on the page",
                   {name: row["total"] for name, row in shown.statistics([threads], begin=end) if row["total"]},
                   {"unknown": duration - end})
