@@ -121,8 +121,8 @@ while True:
 
 @contextlib.contextmanager
 def hogs(number, stops=False):
-    """Threads that are busy on CPU 1, by turns of 4 ms with what runs there. STOPS: 60 ms of 200 ms, and before others."""
-    times = ["0.06", "0.14"] if stops else ["0.004", "0"]
+    """Threads that are busy on CPU 1, by turns of 4 ms with what runs there. STOPS: 50 ms of 100 ms, and before others."""
+    times = ["0.05", "0.05"] if stops else ["0.004", "0"]
     all_hogs = [subprocess.Popen(["chrt", "-r", "2" if stops else "1", "taskset", "-c", "1", sys.executable, "-c", HOG_PROGRAM, *times])
                 for _ in range(number)]
     wait_until(lambda: all(comm_of(hog.pid) == "planted_hog" for hog in all_hogs), "the hogs run")
