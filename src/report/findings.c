@@ -625,7 +625,7 @@ static void find_errors(struct finder *finder)
     finding_put_error(worst_result, worst, 0, &finder->text);
     text_put_literal(&finder->text, " only; those with ~ are below their error");
     finder->is_of_trace = true;
-    finder_add(finder, worst_result, worst, "error", FINDING_SHARE_MIN / 2, "info");
+    finder_add(finder, worst_result, worst, "error", REMARK, "info");
 }
 
 /* ---- all ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/findings_requests.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #define CAUSE_EXCESS_MIN 0.2
 /* A disk, or a running thread, stands out only if a request needs it for this long. */
 #define WORK_NS_MIN 1e6
-/* The same of what a thread waits for. */
+/* A thread that waits stands out only if a request needs it for this long. */
 #define WAIT_NS_MIN 1e5
 /* The slowest of 100 requests are a tail if they take this long, and so many times the median. */
 #define TAIL_REQUESTS_MIN 100
@@ -48,8 +49,7 @@ struct kind {
     struct path_kind times;
     struct cause causes[CAUSES_MAX];
     unsigned n_causes;
-    /* Shares of the whole time: without a known cause; behind Strata's own threads. */
-    double unknown, own;
+    double unknown;                 /* the share of the whole time that has no known cause */
     const struct result_row *total; /* in `io`, or NULL */
     double share; /* of the time of their source; above 1 if several are open at once */
 };
@@ -114,10 +114,8 @@ static void add_row(const struct finder *finder, struct kind *kind, const struct
 
     if (is_unknown(key(finder, row, "what")))
         kind->unknown += part;
-    if (row->is_own) {
-        kind->own += part;
+    if (row->is_own)
         return;
-    }
     cause = get_cause(finder, kind, row);
     if (!cause)
         return;
@@ -130,6 +128,14 @@ static void add_row(const struct finder *finder, struct kind *kind, const struct
         cause->error_ns = INFINITY;
 }
 
+/* True if OF, "guest read", begins with LAYER. */
+static bool is_of_layer(const char *of, const char *layer)
+{
+    size_t len = strlen(layer);
+
+    return strncmp(of, layer, len) == 0 && of[len] == ' ';
+}
+
 /* Finds the requests of KIND in `io`: their share of the time, and the device with the longest request. */
 static void find_totals(const struct finder *finder, struct kind *kind)
 {
@@ -138,10 +144,9 @@ static void find_totals(const struct finder *finder, struct kind *kind)
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
         const char *layer = finding_key(result, row, "layer");
-        size_t len = strlen(layer);
 
-        if (!row->is_whole || strncmp(kind->of, layer, len) != 0 || kind->of[len] != ' ' ||
-            strcmp(kind->of + len + 1, finding_key(result, row, "kind")) != 0)
+        if (!row->is_whole || !is_of_layer(kind->of, layer) ||
+            strcmp(kind->of + strlen(layer) + 1, finding_key(result, row, "kind")) != 0)
             continue;
         kind->share += finding_number_or_0(result, row, "share");
         if (!kind->total || finding_number_or_0(result, row, "max") >
@@ -150,25 +155,20 @@ static void find_totals(const struct finder *finder, struct kind *kind)
     }
 }
 
-static bool is_of_layer(const char *of, enum layer layer)
-{
-    size_t len = strlen(layer_name(layer));
-
-    return strncmp(of, layer_name(layer), len) == 0 && of[len] == ' ';
-}
-
 /* Requests of a VMM that are not joined with a guest's are a guest's, too. */
 static bool is_work(const struct finder *finder, const char *of)
 {
     enum layer layer = finder_work_layer(finder);
 
-    return is_of_layer(of, layer) || (layer == LAYER_GUEST && is_of_layer(of, LAYER_VMM));
+    return is_of_layer(of, layer_name(layer)) ||
+           (layer == LAYER_GUEST && is_of_layer(of, layer_name(LAYER_VMM)));
 }
 
 /* Gets the kind of the rows from number *I on, and advances *I behind them. */
 static bool next_kind(const struct finder *finder, unsigned *i, struct kind *ret)
 {
     const struct result *result = finder_result(finder, SUMMARY_PATH);
+
     while (*i < result->n_rows) {
         *ret = (struct kind){.of = key(finder, result->rows[*i], "of"), .first = *i};
         ret->plural = strcmp(ret->of + strlen(ret->of) - 1, "h") == 0 ? "es" : "s";
@@ -210,25 +210,24 @@ static bool is_certain(const struct finder *finder, const struct kind *kind,
 
     for (unsigned i = 0; i < finder->summary->n_sources && has_bound; i++)
         has_bound = !finder->summary->sources[i]->is_error_refuted;
-    if (!has_bound && strncmp(kind->of, key(finder, cause->row, "layer"),
-                              strlen(key(finder, cause->row, "layer"))) != 0)
-        return false;
-    return cause->error_ns <= ns;
+    return (has_bound || is_of_layer(kind->of, key(finder, cause->row, "layer"))) &&
+           cause->error_ns <= ns;
 }
 
 static const struct cause *find_cause_of_all(const struct finder *finder, const struct kind *kind)
 {
-    const struct clock *clock = &finder_result(finder, SUMMARY_PATH)->clock;
+    bool has_ns = finding_has_ns(finder_result(finder, SUMMARY_PATH));
     const struct cause *found = NULL;
 
     for (unsigned i = 0; i < kind->n_causes; i++) {
         const struct cause *cause = &kind->causes[i];
         double ns = to_ns(finder, cause->part * (double)kind->times.total / (double)kind->times.n);
         const char *what = key(finder, cause->row, "what");
-        bool runs = is_unknown(what) || strcmp(what, "runs") == 0;
 
-        if (cause->part >= CAUSE_PART_MIN && is_certain(finder, kind, cause, ns) && !runs &&
-            (clock->hz == 0 || ns >= (works(finder, cause) ? WORK_NS_MIN : WAIT_NS_MIN)) &&
+        if (is_unknown(what) || strcmp(what, "runs") == 0)
+            continue;
+        if (cause->part >= CAUSE_PART_MIN && is_certain(finder, kind, cause, ns) &&
+            (!has_ns || ns >= (works(finder, cause) ? WORK_NS_MIN : WAIT_NS_MIN)) &&
             (!found || cause->part > found->part))
             found = cause;
     }
@@ -362,7 +361,7 @@ static void put_time(const struct finder *finder, double ticks, struct text *tex
     finding_put_time(finder_result(finder, SUMMARY_PATH), ticks, text);
 }
 
-/* Puts "6 of 601 guest reads take 3.80ms or longer, the median is 154us: 93% of their time ..." */
+/* Puts "6 of 601 guest reads take 3.80ms or longer, the median is 154us: for 94% of their time, ..." */
 static void put_slow(const struct finder *finder, const struct kind *kind,
                      const struct cause *cause, struct text *text)
 {
@@ -457,7 +456,7 @@ static void put_missing(const struct finder *finder, struct text *text)
         }
 }
 
-/* Whether CAUSE is for the most part behind another thread in the slowest requests than in all. */
+/* True if the slowest requests wait for CAUSE mostly behind another thread than all requests do. */
 static bool has_other_culprit(const struct finder *finder, const struct kind *kind,
                               const struct cause *cause)
 {
@@ -496,7 +495,9 @@ static void find_requests_of(struct finder *finder, const struct kind *kind)
         text_printf(&finder->text, "; %.0f%% of the time has no known cause", kind->unknown * 100);
     put_missing(finder, &finder->text);
     put_command(finder, kind, slow != NULL, &command);
-    if (!command.error)
+    if (command.error)
+        finder->findings->error = -ENOMEM;
+    else
         finder_add(finder, result, named->row, slow ? "slow_part" : "part", weight, command.start);
 }
 
