@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/exit_events.h"
+#include "analysis/path/origin_key.h"
 #include "base/hash.h"
 #include "base/macro.h"
 #include "event/class_map.h"
@@ -15,14 +16,9 @@ struct guest_class {
     struct exit_class class;
 };
 
-static uint64_t log_key(const struct origin *origin, int32_t pid)
-{
-    return (uint64_t)origin->number << 32 | (uint32_t)pid;
-}
-
 static struct guest_log *get_log(struct guest_times *times, const struct item *item)
 {
-    uint64_t key = log_key(item->origin, item->pid);
+    uint64_t key = origin_key(item->origin, item->pid);
     struct guest_log *log = map_get(&times->logs, key);
 
     if (likely(log != NULL))
@@ -181,7 +177,7 @@ void guest_times_drop(struct guest_times *times, int64_t until)
 const struct guest_log *guest_times_find(const struct guest_times *times,
                                          const struct origin *origin, int32_t pid)
 {
-    return map_get(&times->logs, log_key(origin, pid));
+    return map_get(&times->logs, origin_key(origin, pid));
 }
 
 void guest_times_done(struct guest_times *times)

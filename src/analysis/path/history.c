@@ -6,21 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/path/origin_key.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "event/clock_error.h"
 
 #define ALL_VCPUS "ALL CPUs/TCG" /* as QEMU calls a thread that emulates all vCPUs */
-static uint64_t log_key(const struct origin *origin, int32_t pid)
-{
-    return (uint64_t)origin->number << 32 | (uint32_t)pid;
-}
 
 /* ---- states ---- */
 
 static struct history_log *get_log(struct history *history, const struct state_interval *interval)
 {
-    uint64_t key = log_key(interval->origin, interval->id);
+    uint64_t key = origin_key(interval->origin, interval->id);
     struct history_log *log = map_get(&history->logs, key);
 
     if (likely(log != NULL))
@@ -127,7 +124,7 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
 const struct history_log *history_find(const struct history *history, const struct origin *origin,
                                        int32_t pid)
 {
-    return map_get(&history->logs, log_key(origin, pid));
+    return map_get(&history->logs, origin_key(origin, pid));
 }
 
 unsigned history_first(const struct history_log *log, int64_t time)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/path/origin_key.h"
 #include "base/macro.h"
 #include "event/class_map.h"
 #include "event/kernel_event.h"
@@ -38,11 +39,6 @@ struct wake_cpu {
     bool has_ended;
     bool knows_flags; /* of its source: events tell whether they are in an interrupt */
 };
-
-static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
-{
-    return (uint64_t)origin->number << 32 | (uint32_t)cpu;
-}
 
 static _cold_ int add_class(struct wakes *wakes, const struct item *item)
 {
@@ -98,7 +94,7 @@ static _cold_ int add_class(struct wakes *wakes, const struct item *item)
 
 static struct wake_cpu *get_cpu(struct wakes *wakes, const struct origin *origin, int32_t cpu)
 {
-    uint64_t key = cpu_key(origin, cpu);
+    uint64_t key = origin_key(origin, cpu);
     struct wake_cpu *found = map_get(&wakes->cpus, key);
 
     if (likely(found != NULL))
@@ -124,7 +120,7 @@ static int get_name(struct wakes *wakes, const struct item *item, const struct w
     number = item_value(item, (unsigned)class->number);
     if (!number.present)
         return 0;
-    key = (uint64_t)item->origin->number << 32 | (uint32_t)number.u;
+    key = origin_key(item->origin, (int32_t)number.u);
     *ret_name = map_get(&wakes->names, key);
     if (*ret_name || class->name < 0)
         return 0;
@@ -191,7 +187,7 @@ bool wakes_find_interrupt(const struct wakes *wakes, const struct item *item,
 
     if (item->cpu == CPU_UNKNOWN || item->class->index >= wakes->n_classes)
         return false;
-    cpu = map_get(&wakes->cpus, cpu_key(item->origin, item->cpu));
+    cpu = map_get(&wakes->cpus, origin_key(item->origin, item->cpu));
     if (cpu && cpu->has_ended && wakes->classes[item->class->index].role == ROLE_ENDS) {
         *ret_cause = cpu->ended;
         return true;
@@ -301,7 +297,7 @@ int wakes_put(struct wakes *wakes, const struct item *item)
 
 bool wakes_tell_interrupts(const struct wakes *wakes, const struct origin *origin)
 {
-    const struct wake_cpu *any = map_get(&wakes->cpus, cpu_key(origin, CPU_UNKNOWN));
+    const struct wake_cpu *any = map_get(&wakes->cpus, origin_key(origin, CPU_UNKNOWN));
 
     return any && any->knows_flags;
 }
